@@ -1,0 +1,24 @@
+/** Synchronous fan-out to any number of listeners. A listener must be short and must not throw. */
+export interface Topic<T> {
+  publish(event: T): void
+  /** Until the signal aborts. */
+  subscribe(listener: (event: T) => void, signal: AbortSignal): void
+  /** For tests and the debug snapshot: nothing is left behind when this is 0. */
+  size(): number
+}
+
+export function createTopic<T>(): Topic<T> {
+  const listeners = new Set<(event: T) => void>()
+  return {
+    publish(event) {
+      for (const listener of listeners) listener(event)
+    },
+    subscribe(listener, signal) {
+      if (signal.aborted) return
+      const entry = (event: T) => listener(event)
+      listeners.add(entry)
+      signal.addEventListener('abort', () => listeners.delete(entry), { once: true })
+    },
+    size: () => listeners.size,
+  }
+}

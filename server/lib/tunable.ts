@@ -1,0 +1,30 @@
+/** A value that may change while we run. Read it each lap; watch it to wake early. */
+export interface Tunable<T> {
+  get(): T
+  /** Calls `changed` synchronously after each change with the new value, until the signal aborts. Not called for the present value. */
+  watch(changed: (value: T) => void, signal: AbortSignal): void
+}
+
+export interface MutableTunable<T> extends Tunable<T> {
+  /** Setting an equal value (by Object.is) tells nobody. */
+  set(value: T): void
+}
+
+export function createTunable<T>(initial: T): MutableTunable<T> {
+  let current = initial
+  const watchers = new Set<(value: T) => void>()
+  return {
+    get: () => current,
+    set(value) {
+      if (Object.is(value, current)) return
+      current = value
+      for (const changed of watchers) changed(value)
+    },
+    watch(changed, signal) {
+      if (signal.aborted) return
+      const entry = (value: T) => changed(value)
+      watchers.add(entry)
+      signal.addEventListener('abort', () => watchers.delete(entry), { once: true })
+    },
+  }
+}

@@ -1,0 +1,219 @@
+/** The shapes that cross to browsers and scripts (additive only; see docs/API.md). Times are epoch ms, spans end in Ms. */
+import type { Freshness } from './freshness.ts'
+import type { Subscription } from './insight.ts'
+import type { LostTo, ResourceKey } from './resource.ts'
+
+export type Key = ResourceKey
+
+export interface InsightRow {
+  readonly key: Key
+  readonly subject: Key
+  readonly online: boolean
+  readonly freshness: Freshness
+  /** Age of the oldest change not yet stored, 0 when there is none. */
+  readonly pendingMs: number
+  /** Since its generation last moved. */
+  readonly heartbeatAgeMs: number
+  /** The same two as moments: a page judges by these and `now`, for an age is old when it arrives. */
+  readonly pendingSince: number | null
+  readonly heartbeatAt: number
+  readonly cadenceMs: number
+  readonly heartbeatMs: number
+  readonly version: string
+  readonly writer: string
+  readonly modifiedAt: number
+  /** Epoch ms when it went offline; null while online. */
+  readonly offlineSince: number | null
+  readonly conflicts: { readonly benign: number; readonly harmful: number }
+  /** Short resource types the peer rejects now. */
+  readonly nacked: readonly string[]
+}
+
+/** One write or lost write of an insight, newest last. */
+export interface WriteRecord {
+  readonly at: number
+  readonly writer: string
+  readonly instance: string
+  readonly version: string
+  readonly outcome: 'written' | 'conflict'
+  readonly lostTo?: LostTo
+}
+
+export interface InsightDetail {
+  readonly row: InsightRow
+  readonly subscriptions: readonly Subscription[]
+  readonly mtls: {
+    readonly certificateExpiresAt: number
+    readonly certificateRegeneratedAt: number
+    readonly certificateRegenerations: number
+  } | null
+  readonly writes: readonly WriteRecord[]
+  /** When the sink's next attempt for this insight is due (epoch ms), null when none is planned here. */
+  readonly nextFlushAt: number | null
+  /** Why it is as late as it is, in one sentence; null when it is fresh and quiet. */
+  readonly why: string | null
+}
+
+export type InsightSort = 'worst' | 'name' | 'lastWrite' | 'conflicts'
+export interface InsightFilter {
+  readonly type?: string | undefined
+  readonly mesh?: string | undefined
+  readonly freshness?: readonly Freshness[] | undefined
+  /** Only insights whose peer rejects something now. */
+  readonly rejecting?: boolean | undefined
+  /** Words that must all appear in `mesh/name`, without regard to case. */
+  readonly q?: string | undefined
+  readonly sort?: InsightSort | undefined
+}
+
+/** `insights.summary`: per type, how many insights are at each level. */
+export type InsightSummary = Readonly<Record<string, Readonly<Record<Freshness, number>>>>
+
+/** One strip of the Overview: insights of a type by lateness. */
+export interface FreshnessStrip {
+  readonly type: string
+  readonly cadenceMs: number
+  readonly counts: Readonly<Record<Freshness, number>>
+  /** Online insights by lateness; bucket i holds lateness [i, i+1) / 15, the last one everything above: 60 buckets reach 4. */
+  readonly buckets: readonly number[]
+  /** Age of the oldest change not yet stored, 0 when there is none. */
+  readonly oldestPendingMs: number
+}
+export const STRIP_BUCKETS = 60
+export const STRIP_BUCKETS_PER_CADENCE = 15
+
+export interface SinkRow {
+  readonly name: string
+  readonly intervalMs: number
+  readonly backoffMs: number
+  readonly sessions: number
+  /** Epoch ms of the next group that is due; null when nothing is. */
+  readonly nextFlushAt: number | null
+  readonly flushes: { readonly written: number; readonly unchanged: number; readonly conflict: number; readonly error: number }
+  readonly writesPerSecond: number
+  /** Over the last minute. */
+  readonly lagMs: { readonly p50: number; readonly p99: number }
+  /** The setting in force for all sessions, and since when. While a change is under way: the one before it. */
+  readonly adopted: { readonly version: string; readonly at: number }
+  /** Flushes per second by result over the last 10 s. */
+  readonly perSecond: { readonly written: number; readonly unchanged: number; readonly conflict: number; readonly error: number }
+  /** Writes in each of the last 60 whole seconds, oldest first. */
+  readonly recentWrites: readonly number[]
+  /** The last error of a flush, null when none or when a later flush worked. */
+  readonly lastError: { readonly message: string; readonly at: number } | null
+}
+
+export type SettingValue = number | string | boolean
+export interface SettingRow {
+  readonly key: string
+  readonly value: SettingValue
+  readonly default: SettingValue
+  readonly unit: 'ms' | 'count' | 'percent' | 'none'
+  readonly range: { readonly min: number; readonly max: number } | null
+  /** "0" while nobody changed it. */
+  readonly version: string
+  readonly description: string
+  readonly modifiedAt: number | null
+  readonly modifiedBy: string | null
+}
+
+/** One edit of a tunable. */
+export interface ChangeRow {
+  readonly changeId: string
+  readonly key: string
+  readonly at: number
+  readonly by: string
+  readonly from: SettingValue
+  readonly to: SettingValue
+  readonly reason: string | null
+  readonly version: string
+  /** What came of it, when known: in force for all sessions after this many ms. */
+  readonly effect: { readonly afterMs: number; readonly sessions: number } | null
+}
+
+export interface SessionTypeRow {
+  readonly type: string
+  readonly sent: number
+  readonly acked: number
+  readonly nacked: number
+  readonly status: 'synced' | 'pending' | 'rejected'
+  readonly error: string | null
+}
+export interface SessionRow {
+  readonly id: string
+  readonly protocol: 'xds' | 'kds'
+  readonly variant: 'sotw' | 'delta'
+  readonly subject: Key
+  readonly nodeId: string
+  readonly peer: string
+  readonly connectedAt: number
+  readonly types: readonly SessionTypeRow[]
+}
+
+export interface ConflictCell {
+  readonly writer: string
+  readonly lostTo: string
+  readonly type: string
+  readonly benign: number
+  readonly harmful: number
+  /** Attempts the settled stories took in all: 2 per story when one retry was enough. */
+  readonly attempts: number
+}
+
+/** Conflicts settled in one bucket of time. */
+export interface ConflictPoint {
+  readonly at: number
+  readonly benign: number
+  readonly harmful: number
+}
+
+export interface InstanceSelf {
+  readonly id: string
+  readonly pid: number
+  readonly startedAt: number
+  readonly url: string
+  readonly xds: string
+  readonly kds: string | null
+  readonly version: string
+  readonly store: string
+  readonly mode: 'standalone' | 'global' | 'zone'
+  readonly demo: boolean
+  readonly now: number
+}
+
+/** Something the demo can break on purpose, in its own process, over the real protocols. */
+export interface DemoFault {
+  readonly name: string
+  /** As a switch is labelled. */
+  readonly label: string
+  readonly description: string
+  readonly active: boolean
+}
+
+/** What every page shows at a glance; the `counters` of the live feed. */
+export interface Counters {
+  readonly summary: InsightSummary
+  readonly strips: readonly FreshnessStrip[]
+  readonly sinks: readonly SinkRow[]
+  readonly conflicts: { readonly cells: readonly ConflictCell[]; readonly recent: readonly ConflictPoint[] }
+  readonly sessions: { readonly xds: number }
+  /** Data planes that reject something now. */
+  readonly rejecting: number
+  readonly eventLoopLagMs: { readonly p50: number; readonly p99: number }
+  /** Null while the store answers. */
+  readonly storeProblem: { readonly message: string; readonly since: number } | null
+  readonly insightsTotal: number
+  /** Moves when rows came, went or changed order group, so that a list knows it has something new. */
+  readonly insightsRevision: number
+}
+
+/**
+ * Frames of the live feed. A key is `counters` (value: Counters) or an insight's `Key` (value: InsightRow). Each subscription
+ * starts with a snapshot of its scope, so resuming needs no log of past deltas.
+ */
+export type LiveFrame =
+  | { readonly kind: 'snapshot'; readonly now: number; readonly counters?: Counters; readonly insights?: readonly InsightRow[] }
+  | { readonly kind: 'upsert'; readonly now: number; readonly key: 'counters'; readonly value: Counters }
+  | { readonly kind: 'upsert'; readonly now: number; readonly key: Key; readonly value: InsightRow }
+  | { readonly kind: 'remove'; readonly now: number; readonly key: Key }
+  | { readonly kind: 'tick'; readonly now: number }
