@@ -1,8 +1,8 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { autoRefreshMs, joinOrder, orderNewsOf } from './insight-order.ts'
 
-const keysOf = (names: string) => [...names].map((name) => ({ type: 'DataplaneInsight', mesh: 'prod', name }))
+const keysOf = (names: string) => names.split('').map((name) => ({ type: 'DataplaneInsight', mesh: 'prod', name }))
 const namesOf = (keys: readonly { readonly name: string }[]) => keys.map(({ name }) => name).join('')
 
 describe('joining the head of an order with the whole of it', () => {
@@ -22,7 +22,7 @@ describe('joining the head of an order with the whole of it', () => {
   })
 
   it('neither loses nor doubles a key', () => {
-    const letters = [...'abcdefghij']
+    const letters = 'abcdefghij'.split('')
     fc.assert(
       fc.property(fc.shuffledSubarray(letters), fc.shuffledSubarray(letters), (head, whole) => {
         const { keys } = joinOrder(keysOf(head.join('')), { keys: keysOf(whole.join('')), asOf: 1 })
