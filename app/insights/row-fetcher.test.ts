@@ -6,7 +6,7 @@ import { createRowFetcher, MAX_ROWS } from './row-fetcher.ts'
 const keysOf = (from: number, to: number): readonly Key[] =>
   Array.from({ length: to - from }, (_, index) => ({ type: 'DataplaneInsight', mesh: 'prod', name: `dp-${from + index}` }))
 const rowOf = (key: Key) => ({ key }) as InsightRow
-const settled = () => new Promise<void>((resolve) => void queueMicrotask(() => queueMicrotask(() => queueMicrotask(resolve))))
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 function setUp() {
   const asked: {
@@ -26,7 +26,7 @@ function setUp() {
         signal.addEventListener('abort', () => reject(signal.reason as Error))
       }),
     isKnown: (key) => known.has(toKeyString(key)),
-    onRows(rows, missing) {
+    onRows: (rows, missing) => {
       for (const key of [...rows.map((row) => row.key), ...missing]) known.add(toKeyString(key))
       gone.push(...missing)
     },
@@ -45,7 +45,7 @@ function setUp() {
     gone,
     errors,
     timer: () => timer,
-    fire() {
+    fire: () => {
       const due = timer
       timer = undefined
       due?.run()

@@ -40,7 +40,7 @@ export function createRowFetcher(deps: RowFetcherDeps): RowFetcher {
     want(keys) {
       wanted = keys
       const now = new Set(keys.map(toKeyString))
-      for (const request of requests) if (request.keys.isDisjointFrom(now)) request.abort.abort()
+      for (const { keys: asked, abort } of requests) if (asked.isDisjointFrom(now)) abort.abort()
       schedule(SETTLE_MS)
     },
     stop() {
