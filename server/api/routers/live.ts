@@ -1,0 +1,10 @@
+import { z } from 'zod'
+import { procedure } from '../init.ts'
+import { keysSchema } from '../input-schema.ts'
+
+const scopeSchema = z.strictObject({ counters: z.boolean().optional(), insights: keysSchema.optional() })
+
+/** What is on screen, kept current. Each (re)subscription begins with a snapshot, so that resuming needs no log of past deltas. */
+export const live = procedure
+  .input(scopeSchema.default({}))
+  .subscription(({ ctx, input, signal }) => ctx.live.subscribe(input, { bufferedAmount: () => ctx.caller.bufferedAmount(), signal }))
