@@ -1,7 +1,7 @@
 import { defineConfig, type OxlintOverride } from 'oxlint'
 
-/** Each line may import the lines above it; siblings on one line never import each other. The drawing in docs/ARCHITECTURE.md is checked against this. */
-export const layers = [
+/** Each line may import the lines above it; siblings on one line never import each other. `npm run check` holds the drawing in docs/ARCHITECTURE.md against this. */
+export const layers: readonly (readonly string[])[] = [
   ['lib'],
   ['model'],
   ['store', 'discovery', 'link'],
@@ -10,106 +10,195 @@ export const layers = [
   ['sinks', 'xds', 'kds', 'kubernetes', 'kuma-api'],
   ['runtime'],
   ['api'],
-] as const
+]
+/** Entries of processes, which no layer imports: main.ts may import all, the others lib, model and the types of api. */
+export const outside: readonly (readonly string[])[] = [['main.ts'], ['cli', 'demo']]
+
+const allLayers = layers.flat()
+const separateProcesses = ['cli', 'demo']
+/** `../x/...` from any depth of another folder of server/. */
+const folderImport = (folders: readonly string[]) => `^(\\.\\./)+(server/)?(${folders.join('|')})/`
+
+const time = 'time comes from the Clock (server/lib/clock.ts); pure code takes `now`'
+const randomness = 'randomness is an argument; the real one is in server/lib/random.ts'
+const environment = 'flags and environment are read in server/runtime/config.ts only'
+
+const uiIsUnknown = {
+  regex: '^((\\.\\./)+(app|components)/|next$|next/|react$|react/|react-dom)',
+  message: 'server/ knows no UI',
+}
+/** Named imports of what the bans on globals would let through. */
+const ambientModules = [
+  { name: 'node:timers', message: time },
+  { name: 'timers', message: time },
+  { name: 'node:timers/promises', message: time },
+  { name: 'timers/promises', message: time },
+  { name: 'node:perf_hooks', importNames: ['performance'], message: time },
+  { name: 'node:crypto', importNames: ['randomUUID', 'randomBytes', 'randomInt', 'getRandomValues', 'webcrypto'], message: randomness },
+  { name: 'node:process', message: 'process is a global; its `env` is read in server/runtime/config.ts only' },
+]
 
 const above = (layer: string) =>
   layers
     .slice(
       0,
-      layers.findIndex((line) => (line as readonly string[]).includes(layer)),
+      layers.findIndex((line) => line.includes(layer)),
     )
     .flat()
-const all = layers.flat()
-const layerRules = all.map((layer): OxlintOverride => ({
-  files: [`server/${layer}/**`],
+const layerRules = allLayers.map((layer): OxlintOverride => {
+  const forbidden = allLayers.filter((other) => other !== layer && !above(layer).includes(other))
+  const allowed = above(layer).join(', ') || 'nothing'
+  return {
+    files: [`server/${layer}/**`],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: `${folderImport([...forbidden, ...separateProcesses])}|^(\\.\\./)+main\\.ts$`,
+              message: `server/${layer} may import from server/: ${allowed} (layer table in oxlint.config.ts)`,
+            },
+            uiIsUnknown,
+          ],
+          paths: ambientModules,
+        },
+      ],
+    },
+  }
+})
+const separateProcessRules: OxlintOverride = {
+  files: separateProcesses.map((folder) => `server/${folder}/**`),
   rules: {
     'no-restricted-imports': [
       'error',
       {
         patterns: [
           {
-            group: all
-              .filter((other) => other !== layer && !(above(layer) as readonly string[]).includes(other))
-              .flatMap((other) => [`**/${other}/**`, `**/${other}.ts`]),
-            message: `server/${layer} may import only: ${above(layer).join(', ') || 'nothing'} (layer table in oxlint.config.ts)`,
+            regex: folderImport(allLayers.filter((layer) => !['lib', 'model', 'api'].includes(layer))),
+            message: 'a process of its own speaks the protocols: it imports lib, model and types of api',
           },
-          { group: ['**/app/**', '**/components/**', 'next', 'next/*', 'react', 'react-dom'], message: 'server/ knows no UI' },
-        ],
-        paths: [
-          { name: 'node:timers/promises', message: 'time comes from the Clock (lib/clock.ts)' },
-          { name: 'node:timers', message: 'time comes from the Clock (lib/clock.ts)' },
+          { regex: folderImport(['api']), allowTypeImports: true, message: 'only types: the API is called over HTTP' },
+          uiIsUnknown,
         ],
       },
     ],
   },
-}))
-const uiImports = [
+}
+
+const typesOfServerOnly = [
   {
-    group: [...all.filter((layer) => layer !== 'model').map((layer) => `**/server/${layer}/**`), '**/server/*.ts'],
+    regex: `${folderImport([...allLayers.filter((layer) => layer !== 'model'), ...separateProcesses])}|^(\\.\\./)+server/[^/]+$`,
     allowTypeImports: true,
-    message: 'the UI takes types from server/, and values only from the pure files of server/model',
+    message: 'the UI takes types from server/, and values from the pure files of server/model alone',
   },
-  { group: ['**/server/model/**/*-schema.ts'], allowTypeImports: true, message: 'schemas carry zod: keep them out of the browser' },
+  {
+    regex: '^(\\.\\./)+server/model/(kinds/|load-kinds\\.ts$|(.*/)?[^/]*-schema\\.ts$)',
+    allowTypeImports: true,
+    message: 'this file carries zod or node: into the browser; take its types, and rules from the pure files of server/model',
+  },
 ]
-const ambient = ['setTimeout', 'setInterval', 'setImmediate'].map((name) => ({ name, message: 'time comes from the Clock (lib/clock.ts)' }))
+
+const restrictedProperties = [
+  { object: 'Date', property: 'now', message: time },
+  { object: 'performance', property: 'now', message: time },
+  { object: 'Temporal', property: 'Now', message: time },
+  { object: 'AbortSignal', property: 'timeout', message: `${time}; see deadlineSignal in server/lib/signals.ts` },
+  { object: 'process', property: 'hrtime', message: time },
+  { object: 'process', property: 'uptime', message: time },
+  ...['globalThis', 'global'].flatMap((object) => [
+    ...['setTimeout', 'setInterval', 'setImmediate', 'performance'].map((property) => ({ object, property, message: time })),
+    { object, property: 'crypto', message: randomness },
+  ]),
+  { object: 'Math', property: 'random', message: randomness },
+  ...['randomUUID', 'getRandomValues', 'randomBytes', 'randomInt'].map((property) => ({ object: 'crypto', property, message: randomness })),
+]
+const restrictedEnvironment = { object: 'process', property: 'env', message: environment }
+const restrictedGlobals = ['setTimeout', 'setInterval', 'setImmediate', 'performance'].map((name) => ({ name, message: time }))
 
 export default defineConfig({
   jsPlugins: ['./tools/oxlint-ambient-time.js'],
   plugins: ['typescript', 'import', 'unicorn', 'react', 'jsx-a11y', 'vitest', 'promise'],
   categories: { correctness: 'error', suspicious: 'error' },
   options: { typeAware: true },
-  ignorePatterns: ['.next/**', 'node_modules/**', 'next-env.d.ts'],
+  ignorePatterns: ['.next/**', 'node_modules/**', 'next-env.d.ts', 'server/gen/**'],
   env: { node: true, browser: true },
   rules: {
     'max-params': ['error', { max: 3 }],
+    'no-console': 'error',
+    'import/extensions': ['error', 'always', { ignorePackages: true }],
     'import/no-cycle': 'error',
     'import/no-default-export': 'error',
-    'import/extensions': ['error', 'always', { ignorePackages: true }],
-    'unicorn/filename-case': ['error', { case: 'kebabCase' }],
+    'import/no-unassigned-import': ['error', { allow: ['**/*.css', '@fontsource-variable/*', 'server-only'] }],
+    'typescript/consistent-type-imports': 'error',
     'typescript/no-explicit-any': 'error',
     'typescript/no-floating-promises': 'error',
     'typescript/no-misused-promises': 'error',
     'typescript/switch-exhaustiveness-check': 'error',
-    'typescript/consistent-type-imports': 'error',
-    'typescript/no-unsafe-type-assertion': 'off',
-    'no-console': 'error',
-    'react/react-in-jsx-scope': 'off',
+    'unicorn/filename-case': ['error', { case: 'kebabCase' }],
+    // Off: the compiler knows better, or it is a matter of taste.
     'eslint/no-await-in-loop': 'off',
+    'eslint/no-shadow': 'off',
+    'eslint/no-underscore-dangle': 'off',
+    'eslint/no-unmodified-loop-condition': 'off',
+    'import/no-named-as-default-member': 'off',
+    'jsx-a11y/prefer-tag-over-role': 'off',
+    'react/incompatible-library': 'off',
+    'react/react-in-jsx-scope': 'off',
+    'typescript/consistent-return': 'off',
+    'typescript/no-unnecessary-type-parameters': 'off',
+    'typescript/no-unsafe-type-assertion': 'off',
+    'unicorn/consistent-function-scoping': 'off',
+    'unicorn/no-array-sort': 'off',
+    'vitest/expect-expect': ['error', { assertFunctionNames: ['expect*', 'assert*', 'fc.assert'] }],
   },
   overrides: [
+    // A later entry replaces a rule of the same name, so all import bans of one folder stand in one entry.
     ...layerRules,
+    separateProcessRules,
     {
       files: ['server/**'],
-      excludeFiles: ['server/lib/clock.ts'],
+      excludeFiles: ['server/lib/clock.ts', 'server/lib/random.ts', 'server/demo/**', 'server/**/*.wire.test.ts'],
       rules: {
         'tidewatch/no-ambient-date': 'error',
-        'no-restricted-globals': ['error', ...ambient, { name: 'performance', message: 'time comes from the Clock (lib/clock.ts)' }],
+        'no-restricted-globals': ['error', ...restrictedGlobals],
+        'no-restricted-properties': ['error', ...restrictedProperties, restrictedEnvironment],
+      },
+    },
+    // A test may measure; waiting and chance it gets from its fakes.
+    {
+      files: ['server/**/*.test.ts'],
+      excludeFiles: ['server/demo/**', 'server/**/*.wire.test.ts'],
+      rules: {
+        'no-restricted-globals': ['error', ...restrictedGlobals.filter(({ name }) => name !== 'performance')],
         'no-restricted-properties': [
           'error',
-          { object: 'Date', property: 'now', message: 'pure code takes `now`; the rest has a Clock' },
-          { object: 'Math', property: 'random', message: 'random is an argument' },
-          { object: 'globalThis', property: 'setTimeout', message: 'time comes from the Clock' },
-          { object: 'process', property: 'env', message: 'read in server/config.ts only' },
+          ...restrictedProperties.filter(({ object, property }) => object !== 'performance' && property !== 'hrtime'),
+          restrictedEnvironment,
         ],
       },
     },
-    { files: ['app/**'], rules: { 'no-restricted-imports': ['error', { patterns: uiImports }] } },
+    {
+      files: ['server/lib/clock.ts', 'server/lib/random.ts'],
+      rules: { 'no-restricted-imports': 'off', 'no-restricted-properties': ['error', restrictedEnvironment] },
+    },
+    { files: ['server/runtime/config.ts'], rules: { 'no-restricted-properties': ['error', ...restrictedProperties] } },
+    { files: ['app/**'], rules: { 'no-restricted-imports': ['error', { patterns: typesOfServerOnly }] } },
     {
       files: ['components/**'],
       rules: {
         'no-restricted-imports': [
           'error',
-          { patterns: [...uiImports, { group: ['**/app/**'], message: 'components/ does not know routes' }] },
+          { patterns: [...typesOfServerOnly, { regex: '^(\\.\\./)+app/', message: 'components/ does not know routes' }] },
         ],
       },
     },
     {
-      files: ['app/**/{page,layout,loading,error,not-found,template,default}.tsx', '*.config.{ts,js}', 'app/**/global-error.tsx'],
+      files: ['app/**/{page,layout,loading,error,not-found,template,default,global-error}.tsx', '*.config.{ts,js}', 'tools/**'],
       rules: { 'import/no-default-export': 'off' },
     },
-    {
-      files: ['scripts/**', 'oxlint.config.ts', 'server/main.ts'],
-      rules: { 'no-console': 'off', 'no-restricted-globals': 'off', 'no-restricted-properties': 'off' },
-    },
+    { files: ['scripts/**', 'e2e/**', 'bench/**', 'server/cli/**', 'server/main.ts'], rules: { 'no-console': 'off' } },
+    // Playwright reads a fixture's needs from the pattern of its first parameter, which may be empty.
+    { files: ['e2e/**'], rules: { 'no-empty-pattern': 'off' } },
   ],
 })

@@ -10,7 +10,7 @@ export interface TunableSpec {
   readonly description: string
 }
 
-const ms = (value: number, min: number, max: number, description: string): TunableSpec => ({
+const ms = (value: number, [min, max]: readonly [min: number, max: number], description: string): TunableSpec => ({
   default: value,
   unit: 'ms',
   range: { min, max },
@@ -18,7 +18,7 @@ const ms = (value: number, min: number, max: number, description: string): Tunab
 })
 
 export const tunables = {
-  'sink.dataplane.flushIntervalMs': ms(10_000, 100, 600_000, 'How often at most the status of one data plane is written to the store.'),
+  'sink.dataplane.flushIntervalMs': ms(10_000, [100, 600_000], 'How often at most the status of one data plane is written to the store.'),
   'sink.dataplane.flushBackoffMs': {
     default: 'auto',
     unit: 'ms',
@@ -29,12 +29,11 @@ export const tunables = {
   },
   'insight.idleTimeoutMs': ms(
     300_000,
-    2_000,
-    3_600_000,
+    [2_000, 3_600_000],
     'An open subscription whose generation has not moved for this long is closed; the generation moves every half of it.',
   ),
-  'upsert.baseBackoffMs': ms(200, 0, 60_000, 'Wait before the first retry of a conflicting write. 0 = no retry.'),
-  'upsert.maxBackoffMs': ms(2_000, 1, 600_000, 'No wait between retries of a write is longer. At least the base.'),
+  'upsert.baseBackoffMs': ms(200, [0, 60_000], 'Wait before the first retry of a conflicting write. 0 = no retry.'),
+  'upsert.maxBackoffMs': ms(2_000, [1, 600_000], 'No wait between retries of a write is longer. At least the base.'),
   'upsert.maxTimes': {
     default: 10,
     unit: 'count',
@@ -47,23 +46,20 @@ export const tunables = {
     range: { min: 0, max: 100 },
     description: 'How much each wait between retries is spread, so that two writers do not stay in step.',
   },
-  'cache.ttlMs': ms(1_000, 0, 600_000, 'How long a read may be served from the cache without asking the store.'),
+  'cache.ttlMs': ms(1_000, [0, 600_000], 'How long a read may be served from the cache without asking the store.'),
   'xds.refreshIntervalMs': ms(
     1_000,
-    100,
-    600_000,
+    [100, 600_000],
     'How often at most a data plane is given a new configuration when many Dataplanes change; the first is at once.',
   ),
   'xds.nackBackoffMs': ms(
     5_000,
-    0,
-    600_000,
+    [0, 600_000],
     'How long a rejected, unchanged configuration is held back before it is sent again. A changed one goes at once.',
   ),
   'xds.deregistrationDelayMs': ms(
     10_000,
-    0,
-    3_600_000,
+    [0, 3_600_000],
     'How long after its stream ended a data plane that registered itself is removed, unless it is back by then.',
   ),
 } as const satisfies Record<string, TunableSpec>
