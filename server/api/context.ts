@@ -14,6 +14,8 @@ export interface ApiContext {
 export interface Caller {
   /** As it is written into the history of settings. */
   readonly name: string
+  /** Stands for the connection the call came by. */
+  readonly connection: object
   /** Bytes handed to the caller's connection that the system did not take yet; 0 in process. */
   bufferedAmount(): number
 }

@@ -75,6 +75,18 @@ export function toErrorShape(shape: TRPCDefaultErrorShape, thrown: TRPCError): A
   }
 }
 
+/** An answer of the same form for what is refused before tRPC sees it. */
+export function refusalShape({ status, code, message }: { readonly status: number; readonly code: ErrorCode; readonly message: string }): {
+  readonly error: ApiErrorShape
+} {
+  return { error: { message, code: TRPC_ERROR_CODES_BY_KEY[trpcCodes[code]], data: { code, httpStatus: status, details: {} } } }
+}
+
+/** A failure that was not yet logged by the middleware: thrown outside it, or by a subscription under way. */
+export function isUnexpected(error: TRPCError): boolean {
+  return error.code === 'INTERNAL_SERVER_ERROR' && !isCoreError(error.cause)
+}
+
 function coreErrorOf(error: TRPCError): CoreError | undefined {
   if (isCoreError(error.cause)) return error.cause
   return error.code === 'INTERNAL_SERVER_ERROR' ? new CoreError('internal', UNEXPECTED, { cause: error.cause ?? error }) : undefined

@@ -1,16 +1,21 @@
-import type { ResourceKey } from '../model/resource.ts'
-import type { LiveFrame } from '../model/views.ts'
+import { assertNever } from '../lib/assert-never.ts'
+import type { Clock, Timer } from '../lib/clock.ts'
+import { CoreError } from '../lib/errors.ts'
+import { type KeyString, type ResourceKey, toKeyString } from '../model/resource.ts'
+import type { Counters, LiveFrame } from '../model/views.ts'
+import type { InsightBoard } from '../sinks/insight-board.ts'
+import { initialLiveState, LAP_MS, type LiveState, type LiveWork, nextLiveStep, STALL_ABOVE_BYTES } from './live-state.ts'
 
-/** The live side of the API: any number of subscriptions over one listener on the board. */
+/** The live side of the API: any number of subscriptions over one listener on the board and one timer. */
 export interface LiveFeed {
   /**
-   * Frames of one scope until the signal aborts or the feed closes: a snapshot first, then what changes in it. Throws
-   * `exhausted` when there are too many subscriptions, `unavailable` when the process is stopping.
+   * Frames of one scope until the reader's signal aborts or the feed closes: a snapshot first, then what changes in it. Throws
+   * `exhausted` when there are too many subscriptions (in all, or on one connection), `unavailable` when the process stops.
    */
   subscribe(scope: LiveScope, reader: LiveReader): AsyncGenerator<LiveFrame, void, undefined>
   /** Subscriptions now open. */
   size(): number
-  /** Ends every subscription; later ones are refused. */
+  /** Ends every subscription; later ones are refused. Idempotent. */
   close(): void
 }
 
@@ -21,7 +26,193 @@ export interface LiveScope {
 }
 
 export interface LiveReader {
+  /** Whatever stands for the reader's connection: subscriptions are bounded per connection. */
+  readonly connection: object
   /** Bytes that wait for the reader in this process. */
   bufferedAmount(): number
   readonly signal: AbortSignal | undefined
+}
+
+export interface LiveFeedDeps {
+  readonly board: Pick<InsightBoard, 'rows' | 'onChange'>
+  readonly counters: () => Counters
+  readonly clock: Clock
+}
+
+export interface LiveFeedOptions {
+  /** How long changes of a row are gathered before the newest is sent. Default 250. */
+  readonly lapMs?: number
+  /** Default 2,000: at most 64 KB each wait in this process. */
+  readonly maxSubscriptions?: number
+  /** Default 16: a page needs one, or one per part. */
+  readonly maxPerConnection?: number
+}
+
+const COUNTERS_SHARED_MS = 50
+
+/** One subscription while it is open. */
+interface Entry {
+  readonly keys: ReadonlyMap<KeyString, ResourceKey>
+  readonly scope: LiveScope
+  readonly reader: LiveReader
+  /** One slot per key of the scope. */
+  readonly changed: Set<KeyString>
+  state: LiveState
+  isOver: boolean
+  wake: () => void
+}
+
+export function createLiveFeed({ board, counters, clock }: LiveFeedDeps, options: LiveFeedOptions = {}): LiveFeed {
+  const { lapMs = LAP_MS, maxSubscriptions = 2_000, maxPerConnection = 16 } = options
+  const entries = new Set<Entry>()
+  const perConnection = new Map<object, number>()
+  /** Who has a key on screen: a change costs a look-up, however many subscriptions there are. */
+  const interested = new Map<KeyString, Set<Entry>>()
+  let isClosed = false
+  /** Moves with every change of any row. */
+  let revision = 0
+  let counted: { readonly at: number; readonly value: Counters } | undefined
+  let running: { readonly listening: AbortController; timer: Timer; dueAt: number } | undefined
+
+  function onRowChange(key: ResourceKey): void {
+    revision++
+    const keyString = toKeyString(key)
+    const watching = interested.get(keyString)
+    if (watching !== undefined) for (const entry of watching) entry.changed.add(keyString)
+  }
+
+  /** Made once for all who are due in the same lap, or come back together after an outage. */
+  function countersNow(): Counters {
+    const at = clock.monotonic()
+    if (counted === undefined || at - counted.at > COUNTERS_SHARED_MS) counted = { at, value: counters() }
+    return counted.value
+  }
+
+  function lap(): void {
+    if (running === undefined) return
+    for (const entry of entries) entry.wake()
+    // What was slept through (a stopped process) is one lap, not many.
+    running.dueAt = Math.max(running.dueAt + lapMs, clock.monotonic())
+    running.timer = clock.at(running.dueAt, lap)
+  }
+
+  function open(scope: LiveScope, reader: LiveReader): Entry {
+    const keys = new Map((scope.insights ?? []).map((key) => [toKeyString(key), key]))
+    const entry: Entry = { keys, scope, reader, changed: new Set(), state: initialLiveState, isOver: false, wake: () => {} }
+    entries.add(entry)
+    perConnection.set(reader.connection, (perConnection.get(reader.connection) ?? 0) + 1)
+    for (const keyString of keys.keys()) interested.getOrInsertComputed(keyString, () => new Set()).add(entry)
+    if (running === undefined) {
+      const dueAt = clock.monotonic() + lapMs
+      running = { listening: new AbortController(), timer: clock.at(dueAt, lap), dueAt }
+      board.onChange(onRowChange, running.listening.signal)
+    }
+    return entry
+  }
+
+  function release(entry: Entry): void {
+    entries.delete(entry)
+    const left = (perConnection.get(entry.reader.connection) ?? 1) - 1
+    if (left === 0) perConnection.delete(entry.reader.connection)
+    else perConnection.set(entry.reader.connection, left)
+    for (const keyString of entry.keys.keys()) {
+      const watching = interested.get(keyString)
+      watching?.delete(entry)
+      if (watching?.size === 0) interested.delete(keyString)
+    }
+    if (entries.size > 0) return
+    running?.listening.abort()
+    running?.timer.cancel()
+    running = undefined
+    counted = undefined
+  }
+
+  async function* follow(scope: LiveScope, reader: LiveReader): AsyncGenerator<LiveFrame, void, undefined> {
+    const entry = open(scope, reader)
+    const end = () => {
+      entry.isOver = true
+      entry.wake()
+    }
+    reader.signal?.addEventListener('abort', end, { once: true })
+    if (reader.signal?.aborted === true || isClosed) end()
+    try {
+      while (!entry.isOver) {
+        const nextLap = new Promise<void>((resolve) => (entry.wake = resolve))
+        const step = nextLiveStep(entry.state, {
+          now: clock.monotonic(),
+          bufferedBytes: reader.bufferedAmount(),
+          changed: entry.changed,
+          countersRevision: scope.counters === true ? revision : null,
+        })
+        entry.state = step.state
+        entry.changed.clear()
+        yield* frames(entry, step.work)
+        if (!entry.isOver) await nextLap
+      }
+    } finally {
+      reader.signal?.removeEventListener('abort', end)
+      release(entry)
+    }
+  }
+
+  function* frames(entry: Entry, work: LiveWork): Generator<LiveFrame, void, undefined> {
+    switch (work.kind) {
+      case 'nothing':
+        return
+      case 'snapshot':
+        yield {
+          kind: 'snapshot',
+          now: clock.now(),
+          ...(entry.scope.counters === true && { counters: countersNow() }),
+          ...(entry.scope.insights !== undefined && { insights: board.rows([...entry.keys.values()]) }),
+        }
+        return
+      case 'delta':
+        for (const frame of deltas(entry, work)) {
+          yield frame
+          if (entry.isOver) return
+          if (entry.reader.bufferedAmount() > STALL_ABOVE_BYTES) {
+            entry.state = { kind: 'stalled' }
+            return
+          }
+        }
+        return
+      default:
+        assertNever(work)
+    }
+  }
+
+  /** Each row is read when it is its turn, so that what is sent is never older than the moment of sending. */
+  function* deltas(entry: Entry, work: Extract<LiveWork, { kind: 'delta' }>): Generator<LiveFrame, void, undefined> {
+    for (const keyString of work.changed) {
+      const key = entry.keys.get(keyString)
+      if (key === undefined) continue
+      const [value] = board.rows([key])
+      yield value === undefined ? { kind: 'remove', now: clock.now(), key } : { kind: 'upsert', now: clock.now(), key, value }
+    }
+    if (work.counters) yield { kind: 'upsert', now: clock.now(), key: 'counters', value: countersNow() }
+    if (work.tick) yield { kind: 'tick', now: clock.now() }
+  }
+
+  return {
+    subscribe(scope, reader) {
+      if (isClosed) throw new CoreError('unavailable', 'Tidewatch is stopping; subscribe again when it is back')
+      if (entries.size >= maxSubscriptions)
+        throw new CoreError(
+          'exhausted',
+          `${maxSubscriptions} live subscriptions are open, which is all this process takes; close some pages`,
+        )
+      if ((perConnection.get(reader.connection) ?? 0) >= maxPerConnection)
+        throw new CoreError('exhausted', `a connection carries at most ${maxPerConnection} live subscriptions; end some first`)
+      return follow(scope, reader)
+    },
+    size: () => entries.size,
+    close() {
+      isClosed = true
+      for (const entry of entries) {
+        entry.isOver = true
+        entry.wake()
+      }
+    },
+  }
 }
