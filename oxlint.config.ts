@@ -45,28 +45,39 @@ const above = (layer: string) =>
       layers.findIndex((line) => line.includes(layer)),
     )
     .flat()
-const layerRules = allLayers.map((layer): OxlintOverride => {
+const importBans = (layer: string) => {
   const forbidden = allLayers.filter((other) => other !== layer && !above(layer).includes(other))
-  const allowed = above(layer).join(', ') || 'nothing'
-  return {
-    files: [`server/${layer}/**`],
-    rules: {
-      'no-restricted-imports': [
-        'error',
-        {
-          patterns: [
-            {
-              regex: `${folderImport([...forbidden, ...separateProcesses])}|^(\\.\\./)+main\\.ts$`,
-              message: `server/${layer} may import from server/: ${allowed} (layer table in oxlint.config.ts)`,
-            },
-            uiIsUnknown,
-          ],
-          paths: ambientModules,
-        },
-      ],
-    },
+  const table = {
+    regex: `${folderImport([...forbidden, ...separateProcesses])}|^(\\.\\./)+main\\.ts$`,
+    message: `server/${layer} may import from server/: ${above(layer).join(', ') || 'nothing'} (layer table in oxlint.config.ts)`,
   }
-})
+  return { patterns: [table, uiIsUnknown], paths: ambientModules }
+}
+const layerRules = allLayers.map((layer): OxlintOverride => ({
+  files: [`server/${layer}/**`],
+  rules: { 'no-restricted-imports': ['error', importBans(layer)] },
+}))
+const unpure = ['kinds/**', 'load-kinds.ts', '**/*-schema.ts', '**/*.test.ts'].map((glob) => `server/model/${glob}`)
+const pureModelRule: OxlintOverride = {
+  files: ['server/model/**'],
+  excludeFiles: unpure,
+  rules: {
+    'no-restricted-imports': [
+      'error',
+      {
+        ...importBans('model'),
+        patterns: [
+          ...importBans('model').patterns,
+          {
+            regex: '^(zod$|zod/|node:)|^\\.{1,2}/(.*/)?(kinds/.*|load-kinds|[^/]*-schema)\\.ts$',
+            allowTypeImports: true,
+            message: 'the browser gets this file: zod and node: belong into x-schema.ts, kinds/ and load-kinds.ts',
+          },
+        ],
+      },
+    ],
+  },
+}
 const separateProcessRules: OxlintOverride = {
   files: separateProcesses.map((folder) => `server/${folder}/**`),
   rules: {
@@ -155,6 +166,7 @@ export default defineConfig({
   overrides: [
     // A later entry replaces a rule of the same name, so all import bans of one folder stand in one entry.
     ...layerRules,
+    pureModelRule,
     separateProcessRules,
     {
       files: ['server/**'],
