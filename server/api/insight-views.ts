@@ -1,6 +1,6 @@
 import { CoreError, isCoreError } from '../lib/errors.ts'
 import type { DataplaneInsight } from '../model/insight.ts'
-import { formatKey, isSameKey, type ResourceKey } from '../model/resource.ts'
+import { formatKey, isSameKey, type ResourceKey, toKeyString } from '../model/resource.ts'
 import type { InsightDetail, InsightFilter, InsightRow } from '../model/views.ts'
 import { whyLate } from '../model/why-late.ts'
 import type { ControlPlane } from '../runtime/control-plane.ts'
@@ -90,14 +90,7 @@ function positionAfter(keys: readonly ResourceKey[], { key, next }: Cursor, isBy
   const same = keys.findIndex((other) => isSameKey(other, key))
   if (same !== -1) return same + 1
   if (!isByName) return next
-  const after = keys.findIndex((other) => compareNames(other, key) > 0)
+  const id = toKeyString(key)
+  const after = keys.findIndex((other) => toKeyString(other) > id)
   return after === -1 ? keys.length : after
-}
-
-function compareNames(a: ResourceKey, b: ResourceKey): number {
-  return compareText(a.mesh, b.mesh) || compareText(a.name, b.name) || compareText(a.type, b.type)
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

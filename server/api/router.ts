@@ -6,14 +6,14 @@ import { instancesRouter } from './routers/instances.ts'
 import { live } from './routers/live.ts'
 import { overviewRouter } from './routers/overview.ts'
 import { sessionsRouter } from './routers/sessions.ts'
-import { settingsRouter } from './routers/settings.ts'
+import { settingsProcedures } from './routers/settings.ts'
 import { sinksRouter } from './routers/sinks.ts'
 
 export const appRouter = router({
   overview: overviewRouter,
   insights: insightsRouter,
   sinks: sinksRouter,
-  settings: settingsRouter,
+  settings: settingsProcedures,
   sessions: sessionsRouter,
   conflicts: conflictsRouter,
   instances: instancesRouter,

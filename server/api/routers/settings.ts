@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { procedure, router } from '../init.ts'
+import { procedure } from '../init.ts'
 import { noInput } from '../input-schema.ts'
 
 const settingKey = z.string().min(1).max(200)
@@ -12,7 +12,11 @@ const applySchema = z.strictObject({
   reason: z.string().max(500).optional(),
 })
 
-export const settingsRouter = router({
+/**
+ * A plain record: `router()` refuses the name `apply`, because its proxies give it Function's meaning where it comes last. For
+ * clients it never does (`settings.apply.mutate`, `.mutationOptions`); an in-process caller must take the procedure itself.
+ */
+export const settingsProcedures = {
   list: procedure.input(noInput).query(({ ctx }) => ({ now: ctx.controlPlane.clock.now(), items: ctx.controlPlane.settings.list() })),
 
   apply: procedure.input(applySchema).mutation(async ({ ctx, input }) => {
@@ -26,4 +30,4 @@ export const settingsRouter = router({
       now: ctx.controlPlane.clock.now(),
       items: ctx.controlPlane.settings.history(key === undefined ? { limit } : { key, limit }),
     })),
-})
+}
