@@ -37,10 +37,9 @@ function whyRejecting({ row, subscriptions }: LatenessEvidence, now: number): st
   if (row.nacked.length === 0) return null
   const open = subscriptions.findLast(({ disconnectedAt }) => disconnectedAt === undefined)
   const rejections = row.nacked.flatMap((type) => open?.types[type]?.rejection ?? [])
-  const what = `Rejects ${listOf(row.nacked)}`
-  if (rejections.length === 0) return `${what}.`
+  if (rejections.length === 0) return `Rejects ${listOf(row.nacked)}.`
   const since = Math.min(...rejections.map((rejection) => rejection.since))
-  return `${what} since ${inWords(now - since)} ago: ${sentenceEnd(rejections[0]?.reason ?? '')}`
+  return `Has rejected ${listOf(row.nacked)} for ${inWords(now - since)}: ${sentenceEnd(rejections[0]?.reason ?? '')}`
 }
 
 function whyWaiting({ row, writes, nextFlushAt }: LatenessEvidence, now: number): string | null {
@@ -79,11 +78,12 @@ function inNumberWord(count: number): string {
   return numberWords[count] ?? String(count)
 }
 
-/** A span as people say it: 0.4 s, 38 s, 9 min, 2 h 5 min, 3 d. */
+/** A span as people say it: 0.4 s, 38 s, 2.5 min, 2 h 5 min, 3 d. */
 function inWords(ms: number): string {
   const seconds = Math.max(0, ms) / 1000
   if (seconds < 9.95) return `${Number(seconds.toFixed(1))} s`
   if (seconds < 119.5) return `${Math.round(seconds)} s`
+  if (seconds < 9.95 * 60) return `${Number((seconds / 60).toFixed(1))} min`
   const minutes = Math.round(seconds / 60)
   if (minutes < 120) return `${minutes} min`
   const hours = Math.floor(minutes / 60)
