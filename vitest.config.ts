@@ -11,6 +11,7 @@ export default defineConfig({
           exclude: ['**/*.wire.test.ts', 'node_modules/**', '.next/**'],
           pool: 'threads',
           isolate: false,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -23,6 +24,7 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -3,6 +3,7 @@
 // everything else.
 //   node scripts/launch.js [--build] <entry> [arguments]
 import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +25,7 @@ const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1' }
 let child
 let stoppedBy
 passSignals()
-endWithParent()
+endWithNpm()
 await prepare()
 const node =
   findNode() ?? fail(`Tidewatch needs Node 26; npm has none for ${process.platform}-${process.arch}, so install one and run this again`)
@@ -64,17 +65,26 @@ function stop(signal) {
   if (child === undefined) process.exit(128 + constants.signals[signal])
   child.kill(signal)
 }
-/** npm's shell dies of a signal without passing it on: when it is gone, so is the reason to run. */
-function endWithParent() {
+/** npm's shell dies of a signal without passing it on, and outlives an npm that was killed: when either is gone, so is the reason to run. */
+function endWithNpm() {
   if (process.env.npm_lifecycle_event === undefined) return
-  const parent = process.ppid
+  const npm = readNpm()
   const poll = setInterval(() => {
-    if (process.ppid === parent) return
+    if (readNpm() === npm) return
     clearInterval(poll)
     setTimeout(() => child?.kill('SIGKILL'), ORPHAN_KILL_MS).unref()
     stop('SIGTERM')
   }, ORPHAN_POLL_MS)
   poll.unref()
+}
+/** Our parent, and where the system tells (Linux) its parent too if ours is a shell: npm starts us through one, or itself. */
+function readNpm() {
+  try {
+    const [, name, fields = ''] = /\((.*)\) (.*)/s.exec(readFileSync(`/proc/${process.ppid}/stat`, 'utf8')) ?? []
+    return /^(sh|dash|bash|ash)$/.test(name) ? `${process.ppid} ${fields.split(' ')[1]}` : String(process.ppid)
+  } catch {
+    return String(process.ppid)
+  }
 }
 function say(text) {
   console.error(`tidewatch: ${text}`)
