@@ -1,13 +1,15 @@
 import { defineConfig } from '@playwright/test'
 import { findChromium } from './e2e/chromium.ts'
+
 export default defineConfig({
   testDir: 'e2e',
+  // Journeys measure ages and cadences: they have the machine for themselves.
   workers: 1,
   retries: 0,
   forbidOnly: true,
-  reporter: [['line'], ['json', { outputFile: 'data/e2e.json' }]],
+  reporter: 'list',
   use: {
-    baseURL: process.env.BASE ?? 'http://127.0.0.1:7805',
+    trace: 'retain-on-failure',
     launchOptions: { executablePath: await findChromium(), args: ['--no-sandbox'] },
   },
 })

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   constants,
   copyFileSync,
@@ -21,6 +21,13 @@ export interface Clone extends Disposable {
   readonly root: string
   /** What git sees in it beyond the commit: nothing, if the checkout is clean. */
   status(): string
+  /** Runs the launcher in it to its end. */
+  launch(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>
+}
+export interface Ended {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
 }
 
 /** A fresh clone of what the working tree holds, committed or not, without anything that git ignores. */
@@ -37,6 +44,7 @@ export function createClone(): Clone {
   return {
     root,
     status: () => git(root, 'status', '--porcelain'),
+    launch: (args, env = {}) => launch(root, args, env),
     [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true, maxRetries: 3 }),
   }
 }
@@ -65,6 +73,21 @@ function linkOrCopy(source: string, target: string): void {
   } catch {
     copyFileSync(source, target, constants.COPYFILE_FICLONE)
   }
+}
+
+function launch(root: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['scripts/launch.js', ...args], {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const said = { stdout: '', stderr: '' }
+    for (const stream of ['stdout', 'stderr'] as const)
+      child[stream].setEncoding('utf8').on('data', (text: string) => (said[stream] += text))
+    child.on('error', reject)
+    child.on('close', (status) => resolve({ status, ...said }))
+  })
 }
 
 function git(cwd: string, ...args: readonly string[]): string {

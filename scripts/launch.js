@@ -40,15 +40,16 @@ async function prepare() {
     say(step.title)
     step.before?.()
     const { file, args, shell = false } = step.command()
-    // stdout is the entry's: scripts read it.
-    if ((await run(file, args, { stdio: ['ignore', 2, 2], shell })) !== 0) fail(`${step.title} failed`)
+    // stdout is the entry's: scripts read it. NODE_ENV too: it makes npm leave out packages and Next build for development.
+    if ((await run(file, args, { stdio: ['ignore', 2, 2], shell, env: { ...env, NODE_ENV: undefined } })) !== 0)
+      fail(`${step.title} failed`)
     step.after?.()
   }
   endTurn()
 }
 function run(file, args, options) {
   return new Promise((resolve) => {
-    child = spawn(file, args, { ...options, env })
+    child = spawn(file, args, { env, ...options })
     child.on('error', (error) => fail(`${file}: ${error.message}`))
     child.on('exit', (code, signal) => {
       child = undefined

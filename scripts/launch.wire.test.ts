@@ -5,85 +5,7 @@ import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Clone, createClone, linkPackages } from './clone.ts'
 
-/** What `npm ci` does, without a network: counts itself and brings the packages. */
-const installer = (log: string) => `
-import { appendFileSync } from 'node:fs'
-import { linkPackages } from ${JSON.stringify(join(import.meta.dirname, 'clone.ts'))}
-appendFileSync(${JSON.stringify(log)}, process.argv.slice(2).join(' ') + '\\n')
-linkPackages(process.cwd())
-`
-
-interface Ended {
-  readonly status: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-function launch(clone: Clone, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['scripts/launch.js', ...args], {
-      cwd: clone.root,
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const said = { stdout: '', stderr: '' }
-    for (const stream of ['stdout', 'stderr'] as const)
-      child[stream].setEncoding('utf8').on('data', (text: string) => (said[stream] += text))
-    child.on('error', reject)
-    child.on('close', (status) => resolve({ status, ...said }))
-  })
-}
-
-const timesSaid = (text: string, all: readonly Ended[]) =>
-  all.map(({ stderr }) => stderr.split(text).length - 1).reduce((sum, count) => sum + count, 0)
-
-describe('on a fresh clone', () => {
-  let clone: Clone
-  const installLog = () => join(clone.root, '.git/installs')
-  beforeAll(() => {
-    clone = createClone()
-    writeFileSync(join(clone.root, '.git/installer.ts'), installer(installLog()))
-  })
-  afterAll(() => clone[Symbol.dispose]())
-
-  test('two commands at once install, generate and build once, and both run', async () => {
-    const env = { npm_execpath: join(clone.root, '.git/installer.ts') }
-    const both = await Promise.all([
-      launch(clone, ['--build', '-e', 'console.log("first", process.versions.node)'], env),
-      launch(clone, ['--build', '-e', 'console.log("second"); process.exitCode = 3'], env),
-    ])
-    expect(both.map(({ status, stdout }) => ({ status, stdout }))).toEqual([
-      { status: 0, stdout: expect.stringMatching(/^first 26\./) },
-      { status: 3, stdout: 'second\n' },
-    ])
-    expect(readFileSync(installLog(), 'utf8').split('\n')).toEqual([expect.stringContaining('ci --include=dev --ignore-scripts'), ''])
-    for (const step of ['installing packages', 'generating the types', 'building the web interface'])
-      expect({ step, times: timesSaid(step, both) }).toEqual({ step, times: 1 })
-    expect(existsSync(join(clone.root, '.next/BUILD_ID'))).toBe(true)
-  }, 180_000)
-
-  test('leaves the checkout clean', () => {
-    expect(clone.status()).toBe('')
-  })
-
-  test('does nothing twice', async () => {
-    expect(await launch(clone, ['--build', '-e', ''])).toEqual({ status: 0, stdout: '', stderr: '' })
-  })
-
-  test('what the browser gets is stale when its sources change, and not when tests do', async () => {
-    const isBuilt = async () =>
-      (
-        await launch(clone, ['--input-type=module', '-e', "console.log((await import('./scripts/launch-steps.js')).build.isDone())"])
-      ).stdout.trim()
-    expect(await isBuilt()).toBe('true')
-    writeFileSync(join(clone.root, 'app/new.test.ts'), '')
-    expect(await isBuilt()).toBe('true')
-    writeFileSync(join(clone.root, 'server/model/new.ts'), '')
-    expect(await isBuilt()).toBe('false')
-  })
-})
-
-describe('with packages installed', () => {
+describe('the launcher', () => {
   let clone: Clone
   beforeAll(() => {
     clone = createClone()
@@ -93,14 +15,14 @@ describe('with packages installed', () => {
 
   test('takes over the turn of a command that was killed', async () => {
     writeFileSync(join(clone.root, '.launch-busy'), 'killed')
-    const { status, stderr } = await launch(clone, ['-e', ''])
+    const { status, stderr } = await clone.launch(['-e', ''])
     expect(status).toBe(0)
     expect(stderr).toContain('generating the types')
     expect(existsSync(join(clone.root, '.launch-busy'))).toBe(false)
   })
 
   test('ends with 128 and the number of the signal that ended the entry', async () => {
-    expect(await launch(clone, ['-e', 'process.kill(process.pid, "SIGKILL")'])).toMatchObject({ status: 128 + 9 })
+    expect(await clone.launch(['-e', 'process.kill(process.pid, "SIGKILL")'])).toMatchObject({ status: 128 + 9 })
   })
 
   const endings: Readonly<Record<string, { readonly end: (probe: Probe) => void; readonly signal: NodeJS.Signals }>> = {

@@ -13,11 +13,11 @@ const PARTS = ['check', 'unit', 'wire', 'e2e'] as const
 type Part = (typeof PARTS)[number]
 
 const root = join(import.meta.dirname, '..')
+const wanted = parseParts(process.argv.slice(2))
 const reports = mkdtempSync(join(tmpdir(), 'tidewatch-test-'))
 let running: ChildProcess | undefined
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal))
 
-const wanted = parseParts(process.argv.slice(2))
 const total = sum([await check(), await vitest(), await playwright()])
 rmSync(reports, { recursive: true, force: true })
 const hasPassed = total.failed === 0 && total.passed > 0
