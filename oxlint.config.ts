@@ -141,6 +141,7 @@ export default defineConfig({
     'import/no-cycle': 'error',
     'import/no-default-export': 'error',
     'import/no-unassigned-import': ['error', { allow: ['**/*.css', '@fontsource-variable/*', 'server-only'] }],
+    'react/rules-of-hooks': 'error',
     'typescript/consistent-type-imports': 'error',
     'typescript/no-explicit-any': 'error',
     'typescript/no-floating-promises': 'error',
@@ -161,6 +162,8 @@ export default defineConfig({
     'typescript/no-unsafe-type-assertion': 'off',
     'unicorn/consistent-function-scoping': 'off',
     'unicorn/no-array-sort': 'off',
+    // It means windows; ours are worker threads.
+    'unicorn/require-post-message-target-origin': 'off',
     'vitest/expect-expect': ['error', { assertFunctionNames: ['expect*', 'assert*', 'fc.assert'] }],
   },
   overrides: [

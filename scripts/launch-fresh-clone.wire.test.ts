@@ -19,12 +19,12 @@ describe('on a fresh clone', () => {
   const installLog = () => join(clone.root, '.git/installs')
   beforeAll(() => {
     clone = createClone()
-    writeFileSync(join(clone.root, '.git/installer.ts'), installer(installLog()))
+    writeFileSync(join(clone.root, '.git/npm-cli.ts'), installer(installLog()))
   })
   afterAll(() => clone[Symbol.dispose]())
 
   test('two commands at once install, generate and build once, and both run', async () => {
-    const env = { npm_execpath: join(clone.root, '.git/installer.ts') }
+    const env = { npm_execpath: join(clone.root, '.git/npm-cli.ts') }
     const both = await Promise.all([
       clone.launch(['--build', '-e', 'console.log("first", process.versions.node)'], env),
       clone.launch(['--build', '-e', 'console.log("second"); process.exitCode = 3'], env),

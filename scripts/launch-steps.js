@@ -46,8 +46,11 @@ export const install = {
   },
   command() {
     const args = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-    const npm = process.env.npm_execpath
-    return npm === undefined ? { file: 'npm', args, shell: true } : { file: process.execPath, args: [npm, ...args] }
+    const npm = process.env.npm_execpath ?? ''
+    // Another package manager may have started us: the lockfile is npm's.
+    return /npm-cli\.[jt]s$/.test(npm)
+      ? { file: process.execPath, args: [npm, ...args] }
+      : { file: 'npm', args, shell: process.platform === 'win32' }
   },
 }
 

@@ -288,6 +288,12 @@ const offences: Readonly<Record<string, Offence>> = {
     source: "export function f(kind: 'a' | 'b'): void {\n  switch (kind) {\n    case 'a':\n      return\n  }\n}\n",
     rule: 'typescript(switch-exhaustiveness-check)',
   },
+  'a hook behind a condition': {
+    path: 'components/hook.ts',
+    source:
+      "import { useState } from 'react'\n\nexport function useMaybe(isWanted: boolean) {\n  return isWanted ? useState(0) : undefined\n}\n",
+    rule: 'react(rules-of-hooks)',
+  },
   'four parameters': {
     path: 'server/store/four.ts',
     source: 'export const f = (a: number, b: number, c: number, d: number) => a + b + c + d\n',
