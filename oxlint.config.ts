@@ -141,7 +141,6 @@ export default defineConfig({
     'import/no-cycle': 'error',
     'import/no-default-export': 'error',
     'import/no-unassigned-import': ['error', { allow: ['**/*.css', '@fontsource-variable/*', 'server-only'] }],
-    'react/rules-of-hooks': 'error',
     'typescript/consistent-type-imports': 'error',
     'typescript/no-explicit-any': 'error',
     'typescript/no-floating-promises': 'error',
@@ -198,6 +197,7 @@ export default defineConfig({
       rules: { 'no-restricted-imports': 'off', 'no-restricted-properties': ['error', restrictedEnvironment] },
     },
     { files: ['server/runtime/config.ts'], rules: { 'no-restricted-properties': ['error', ...restrictedProperties] } },
+    { files: ['app/**', 'components/**'], rules: { 'react/rules-of-hooks': 'error' } },
     { files: ['app/**'], rules: { 'no-restricted-imports': ['error', { patterns: typesOfServerOnly }] } },
     {
       files: ['components/**'],

@@ -292,7 +292,7 @@ const offences: Readonly<Record<string, Offence>> = {
     path: 'components/hook.ts',
     source:
       "import { useState } from 'react'\n\nexport function useMaybe(isWanted: boolean) {\n  return isWanted ? useState(0) : undefined\n}\n",
-    rule: 'react(rules-of-hooks)',
+    rule: 'react-hooks(rules-of-hooks)',
   },
   'four parameters': {
     path: 'server/store/four.ts',
