@@ -163,6 +163,7 @@ export default defineConfig({
     'unicorn/no-array-sort': 'off',
     // It means windows; ours are worker threads.
     'unicorn/require-post-message-target-origin': 'off',
+    'vitest/no-conditional-expect': 'off',
     'vitest/expect-expect': ['error', { assertFunctionNames: ['expect*', 'assert*', 'fc.assert'] }],
   },
   overrides: [

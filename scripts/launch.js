@@ -41,8 +41,8 @@ async function prepare() {
     step.before?.()
     const { file, args, shell = false } = step.command()
     // stdout is the entry's: scripts read it. NODE_ENV too: it makes npm leave out packages and Next build for development.
-    if ((await run(file, args, { stdio: ['ignore', 2, 2], shell, env: { ...env, NODE_ENV: undefined } })) !== 0)
-      fail(`${step.title} failed`)
+    const status = await run(file, args, { stdio: ['ignore', 2, 2], shell, env: { ...env, NODE_ENV: undefined } })
+    if (status !== 0 || stoppedBy !== undefined) fail(`${step.title} failed`)
     step.after?.()
   }
   endTurn()
@@ -57,7 +57,7 @@ function run(file, args, options) {
     })
   })
 }
-/** Ctrl-C comes from the terminal and from here, so the entry gets it twice. */
+/** Ctrl-C comes from the terminal and from here: what runs gets it twice. */
 function passSignals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal))
 }

@@ -61,6 +61,12 @@ const offences: Readonly<Record<string, Offence>> = {
     rule: IMPORTS,
     says: 'server/sinks may import',
   },
+  'a re-export of a sibling': {
+    path: 'server/sinks/re-export.ts',
+    source: "export { thing } from '../xds/part.ts'\n",
+    rule: IMPORTS,
+    says: 'server/sinks may import',
+  },
   'an import of a line below': {
     path: 'server/model/upward.ts',
     source: use('../store/port.ts'),
