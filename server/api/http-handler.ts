@@ -29,6 +29,11 @@ export interface ApiHandlerOptions {
   readonly logger: Logger
   /** Names this process is reached by beside loopback ones: `name` or `name:port`. */
   readonly allowedHosts?: readonly string[]
+  /**
+   * A script that follows live by GET and takes no byte for this long is hung up on: nothing pings it, so it would be held for
+   * ever. Default 60,000.
+   */
+  readonly eventStreamStallMs?: number
   readonly live?: LiveFeedOptions
   readonly sockets?: LiveSocketsOptions
 }
@@ -37,11 +42,9 @@ const PATH = '/api/trpc'
 const MAX_BODY_BYTES = 1024 * 1024
 /** Calls in one batch; a page makes fewer than ten. */
 const MAX_BATCH = 50
-/** A script that follows live by GET and has not taken a byte for this long is hung up on: it would be held for ever, for nothing pings it. */
-const EVENT_STREAM_STALL_MS = 60_000
 
 export function createApiHandler(controlPlane: ControlPlane, options: ApiHandlerOptions): ApiHandler {
-  const { logger, allowedHosts = [] } = options
+  const { logger, allowedHosts = [], eventStreamStallMs = 60_000 } = options
   const live = createLiveFeed(
     { board: controlPlane.board, clock: controlPlane.clock, counters: () => controlPlane.counters() },
     options.live,
@@ -73,7 +76,7 @@ export function createApiHandler(controlPlane: ControlPlane, options: ApiHandler
         res.end(JSON.stringify(refusalShape(refusal)))
         return true
       }
-      if (isEventStream(req)) res.setTimeout(EVENT_STREAM_STALL_MS, () => res.destroy())
+      if (isEventStream(req)) res.setTimeout(eventStreamStallMs, () => res.destroy())
       // Its promise never rejects: what it cannot answer it answers with 500.
       void nodeHTTPRequestHandler({
         req,

@@ -1,5 +1,5 @@
 import { createServer, request as httpRequest, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { createTRPCClient, createWSClient, httpBatchLink, TRPCClientError, wsLink } from '@trpc/client'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -19,12 +19,17 @@ let api: ApiHandler
 let server: Server
 let url: string
 let wsUrl: string
+const serverSockets = new Set<Socket>()
 
 async function start(options: Omit<ApiHandlerOptions, 'logger'> = {}): Promise<void> {
   fake = createFakeControlPlane(clock)
   api = createApiHandler(fake.controlPlane, { logger, ...options })
   server = createServer({ maxHeaderSize: 64 * 1024 }, (req, res) => {
     if (!api.request(req, res)) res.writeHead(404).end('not the API')
+  })
+  server.on('connection', (socket) => {
+    serverSockets.add(socket)
+    socket.on('close', () => serverSockets.delete(socket))
   })
   server.on('upgrade', (req, socket, head) => {
     if (!api.upgrade(req, socket, head)) socket.destroy()
@@ -208,6 +213,11 @@ function openSocket(
   })
 }
 
+/** Rows as large as they get on a screen, all moving at every lap: some 20 MB/s for one reader. */
+const names = Array.from({ length: 200 }, (_, index) => `data-plane-with-a-rather-long-name-${index}`)
+const keys = names.map(insightKey)
+const moveAll = (version: string) => names.forEach((name) => fake.board.put(insightRow(name, { version, writer: 'w'.repeat(300) })))
+
 describe('live over a WebSocket', () => {
   it('keeps fourteen pages live at once, from a snapshot on', async () => {
     await start()
@@ -274,11 +284,6 @@ describe('live over a WebSocket', () => {
     socket.close()
   })
 
-  /** Rows as large as they get on a screen, all moving at every lap: some 20 MB/s for one reader. */
-  const names = Array.from({ length: 200 }, (_, index) => `data-plane-with-a-rather-long-name-${index}`)
-  const keys = names.map(insightKey)
-  const moveAll = (version: string) => names.forEach((name) => fake.board.put(insightRow(name, { version, writer: 'w'.repeat(300) })))
-
   it('holds at most 256 KB for a page that stops reading, and resyncs it when it reads again', async () => {
     await start({ live: { lapMs: 5 } })
     moveAll('0')
@@ -289,7 +294,7 @@ describe('live over a WebSocket', () => {
 
     let most = 0
     let stalledLaps = 0
-    for (let version = 1; stalledLaps < 50; version++) {
+    for (let version = 1; stalledLaps < 50 && api.stats().sockets > 0; version++) {
       moveAll(`v${version}`)
       await clock.sleep(6)
       const { bufferedBytes } = api.stats()
@@ -309,29 +314,43 @@ describe('live over a WebSocket', () => {
     await expectNothingLeft()
   })
 
-  it('drops a page that never reads, though it goes on sending', async () => {
-    await start({ live: { lapMs: 5 }, sockets: { pingMs: 300 } })
-    const { socket } = await openSocket()
-    const { socket: healthy, frames } = await openSocket()
+  it('drops a page that never reads, by its silence to the ping', async () => {
+    await start({ sockets: { pingMs: 300 } })
+    const [{ socket }, { socket: healthy, frames }] = await Promise.all([openSocket(), openSocket()])
     subscribe(socket, { insights: keys })
     subscribe(healthy, {})
     socket.pause()
-    const sending = new AbortController()
-    socket.once('error', () => sending.abort())
-    const flood = (async () => {
-      while (!sending.signal.aborted && api.stats().sockets === 2) {
-        for (let count = 0; count < 100; count++) socket.send('PING')
-        moveAll('x')
-        await clock.sleep(5)
+    // It goes on sending, which proves nothing of its reading.
+    const sending = (async () => {
+      while (api.stats().sockets === 2) {
+        socket.send('PING')
+        await clock.sleep(20)
       }
     })()
     await expect.poll(() => api.stats().sockets, { timeout: 10_000 }).toBe(1)
-    sending.abort()
-    await flood
+    await sending
+    await clock.sleep(700)
     expect(frames.length).toBeGreaterThan(0)
     expect(healthy.readyState).toBe(WebSocket.OPEN)
     socket.terminate()
     healthy.close()
+    await expectNothingLeft()
+  })
+
+  it('drops a page that asks and asks and never reads the answers, before they pile up', async () => {
+    await start({ sockets: { pingMs: 600_000 } })
+    const { socket } = await openSocket()
+    socket.pause()
+    const nonsense = JSON.stringify(Array.from({ length: 500 }, (_, id) => ({ id, method: 'query', params: { path: 'none' } })))
+    let most = 0
+    for (let round = 0; round < 500 && api.stats().sockets === 1; round++) {
+      socket.send(nonsense)
+      await clock.sleep(5)
+      most = Math.max(most, api.stats().bufferedBytes)
+    }
+    expect(api.stats().sockets).toBe(0)
+    expect(most).toBeLessThan(MAX_BUFFERED_BYTES + 1_024)
+    socket.terminate()
     await expectNothingLeft()
   })
 
@@ -359,8 +378,6 @@ describe('live over a WebSocket', () => {
 })
 
 describe('live as an event stream', () => {
-  beforeEach(() => start())
-
   async function* events(response: Response): AsyncGenerator<{ event: string; data: unknown }> {
     let text = ''
     for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -384,6 +401,7 @@ describe('live as an event stream', () => {
     })
 
   it('is sent as it happens, past anything that compresses or buffers', async () => {
+    await start()
     fake.board.put(insightRow('a'))
     const leaving = new AbortController()
     const response = await follow({ insights: [insightKey('a')] }, leaving.signal)
@@ -403,6 +421,7 @@ describe('live as an event stream', () => {
   })
 
   it('takes a resume id and begins with a snapshot all the same', async () => {
+    await start()
     const leaving = new AbortController()
     const response = await fetch(`${url}/live`, { headers: { 'last-event-id': '7' }, signal: leaving.signal })
     const stream = events(response)
@@ -413,6 +432,7 @@ describe('live as an event stream', () => {
   })
 
   it('says what is wrong with the scope', async () => {
+    await start()
     const stream = events(await follow({ insights: Array.from({ length: 201 }, (_, index) => insightKey(`dp-${index}`)) }))
     await stream.next()
     expect((await stream.next()).value).toMatchObject({
@@ -422,6 +442,7 @@ describe('live as an event stream', () => {
   })
 
   it('ends when the process stops', async () => {
+    await start()
     const stream = events(await follow({ counters: true }))
     await stream.next()
     await stream.next()
@@ -429,6 +450,27 @@ describe('live as an event stream', () => {
     let last = ''
     for await (const { event } of stream) last = event
     expect(last).toBe('return')
+    await expectNothingLeft()
+  })
+
+  it('holds little for a script that does not read, and hangs up on it after a while', async () => {
+    await start({ live: { lapMs: 5 }, eventStreamStallMs: 500 })
+    const scope = encodeURIComponent(JSON.stringify({ insights: keys }))
+    const asked = httpRequest(`${url}/live?input=${scope}`, (response) => response.pause())
+    const hungUp = new Promise((resolve) => asked.on('close', resolve))
+    asked.on('error', () => {}).end()
+    let most = 0
+    const isHeld = () => fake.board.listeners() === 1
+    await expect.poll(isHeld).toBe(true)
+    for (let version = 1; version < 5_000 && isHeld(); version++) {
+      moveAll(`v${version}`)
+      await clock.sleep(5)
+      for (const { writableLength } of serverSockets) most = Math.max(most, writableLength)
+    }
+    expect(isHeld()).toBe(false)
+    expect(most).toBeLessThanOrEqual(MAX_BUFFERED_BYTES)
+    asked.destroy()
+    await hungUp
     await expectNothingLeft()
   })
 })

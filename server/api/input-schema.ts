@@ -3,7 +3,7 @@ import { freshnessLevels } from '../model/freshness.ts'
 import type { InsightSort } from '../model/views.ts'
 
 /** Rows one call or subscription may ask for: what fits on a screen, several times over. */
-export const MAX_KEYS = 200
+const MAX_KEYS = 200
 
 const name = z.string().max(253)
 
