@@ -70,3 +70,8 @@ export type ResourceChange =
   | { readonly kind: 'deleted'; readonly key: ResourceKey; readonly version: Version }
   /** A gap: what was known may be out of date. */
   | { readonly kind: 'resync' }
+
+/** How a store is, beside the port: null while it works, else one line for operators and since when (epoch ms). */
+export interface StoreHealth {
+  problem(): { readonly message: string; readonly since: number } | null
+}

@@ -1,4 +1,9 @@
-import type { LostTo, Resource, ResourceKey } from '../model/resource.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { backoffDelayMs } from '../lib/backoff.ts'
+import type { Clock } from '../lib/clock.ts'
+import { CoreError, toCoreError } from '../lib/errors.ts'
+import type { LostTo, Resource, ResourceDraft, ResourceKey } from '../model/resource.ts'
+import type { ResourceStore } from './resource-store.ts'
 
 /** The write path that everything but the batched sink uses. */
 export interface Upsert {
@@ -41,4 +46,118 @@ export interface UpsertResult<S = unknown> {
   readonly attempts: number
   /** Who won each attempt that was lost. */
   readonly conflicts: readonly LostTo[]
+}
+
+/** Told of every attempt, so that conflicts can be counted when their story ends. */
+export interface UpsertObserver {
+  /** A write was refused; another attempt may follow. */
+  lost(event: { readonly key: ResourceKey; readonly writer: string; readonly lostTo: LostTo | undefined }): void
+  /** It is stored, or was there already. */
+  done(event: { readonly key: ResourceKey; readonly writer: string; readonly result: UpsertResult }): void
+  /** It was given up after this many attempts. */
+  gaveUp(event: { readonly key: ResourceKey; readonly writer: string; readonly attempts: number; readonly error: CoreError }): void
+}
+
+export interface UpsertDeps {
+  readonly store: Pick<ResourceStore, 'get' | 'create' | 'update'>
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly random: () => number
+  readonly observer?: UpsertObserver
+}
+
+const BACKOFF_FACTOR = 2
+
+export function createUpsert({ store, clock, random, observer }: UpsertDeps): Upsert {
+  return async function upsert<S>(
+    key: ResourceKey,
+    mutate: (present: Resource<S> | undefined) => S,
+    options: UpsertOptions,
+  ): Promise<UpsertResult<S>> {
+    const { writer, conflictRetry, signal } = options
+    const conflicts: LostTo[] = []
+    const mostAttempts = 1 + retriesOf(conflictRetry)
+    for (let attempt = 1; ; attempt++) {
+      let wasPresent = false
+      try {
+        const present = await read<S>(key, signal)
+        wasPresent = present !== undefined
+        const { outcome, resource } = await write(key, { present, spec: mutate(present) }, options)
+        const result = { outcome, resource, attempts: attempt, conflicts }
+        observer?.done({ key, writer, result })
+        return result
+      } catch (thrown) {
+        const error = toCoreError(thrown)
+        if (isLostRace(error, wasPresent)) {
+          const lostTo = error.details['lostTo'] as LostTo | undefined
+          if (lostTo !== undefined) conflicts.push(lostTo)
+          observer?.lost({ key, writer, lostTo })
+        } else if (!error.safeToRetry) giveUp(error, attempt)
+        if (attempt >= mostAttempts || conflictRetry === undefined) giveUp(error, attempt)
+        const waitMs = backoffDelayMs(policyOf(conflictRetry), attempt, random)
+        await clock
+          .sleep(waitMs, signal)
+          .catch(() => giveUp(new CoreError('aborted', 'ended while waiting to try again', { cause: error }), attempt))
+      }
+    }
+
+    function giveUp(error: CoreError, attempts: number): never {
+      observer?.gaveUp({ key, writer, attempts, error })
+      throw new CoreError(error.code, error.message, {
+        details: { ...error.details, attempts, conflicts },
+        cause: error,
+        safeToRetry: error.safeToRetry,
+      })
+    }
+  }
+
+  async function read<S>(key: ResourceKey, signal: AbortSignal | undefined): Promise<Resource<S> | undefined> {
+    try {
+      return await store.get<S>(key, signal === undefined ? {} : { signal })
+    } catch (error) {
+      if (toCoreError(error).code === 'not_found') return undefined
+      throw error
+    }
+  }
+
+  async function write<S>(
+    key: ResourceKey,
+    { present, spec }: { readonly present: Resource<S> | undefined; readonly spec: S },
+    options: UpsertOptions,
+  ): Promise<Pick<UpsertResult<S>, 'outcome' | 'resource'>> {
+    const { writer, labels, owner, signal } = options
+    const how = { writer, ...(signal !== undefined && { signal }) }
+    if (present === undefined) {
+      const draft: ResourceDraft<S> = { key, spec, ...(labels !== undefined && { labels }), ...(owner !== undefined && { owner }) }
+      return { outcome: 'created', resource: await store.create(draft, how) }
+    }
+    const next = { ...present, spec, labels: labels ?? present.labels }
+    if (isSameJson(present.spec, spec) && isSameJson(present.labels, next.labels)) return { outcome: 'unchanged', resource: present }
+    return { outcome: 'updated', resource: await store.update(next, how) }
+  }
+}
+
+/** `conflict`; created meanwhile by another; or deleted meanwhile by another. */
+function isLostRace({ code }: CoreError, wasPresent: boolean): boolean {
+  return code === 'conflict' || (wasPresent ? code === 'not_found' : code === 'already_exists')
+}
+
+function retriesOf(retry: ConflictRetry | undefined): number {
+  return retry === undefined || retry.baseBackoffMs <= 0 ? 0 : Math.max(0, retry.maxTimes)
+}
+
+function policyOf({ baseBackoffMs, maxBackoffMs, jitterPercent }: ConflictRetry) {
+  return { baseMs: baseBackoffMs, maxMs: maxBackoffMs, factor: BACKOFF_FACTOR, jitterPercent }
+}
+
+/** Equal once stored: a field that is undefined is the same as one that is absent. */
+export function isSameJson(a: unknown, b: unknown): boolean {
+  return a === b || isDeepStrictEqual(withoutUndefined(a), withoutUndefined(b))
+}
+
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined)
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]) => (inner === undefined ? [] : [[name, withoutUndefined(inner)]])),
+  )
 }

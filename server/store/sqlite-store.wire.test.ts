@@ -1,0 +1,29 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createFakeClock } from '../lib/fake-clock.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+import { CONTRACT_BACKLOG, CONTRACT_INSTANCE, contractKinds, describeResourceStore } from './store-contract.ts'
+
+describeResourceStore(
+  'sqlite',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tidewatch-store-'))
+    const open = () =>
+      openSqliteStore(folder, { clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE, maxBacklog: CONTRACT_BACKLOG })
+    const opened = [await open()]
+    return {
+      store: opened[0]!,
+      async reopen() {
+        const again = await open()
+        opened.push(again)
+        return again
+      },
+      async dispose() {
+        for (const store of opened) await store.close()
+        rmSync(folder, { recursive: true })
+      },
+    }
+  },
+  { atomic: true },
+)
