@@ -1,0 +1,156 @@
+import { type DiscoveryContext, type NamedVersion, type Refusal, type Settled, versionOfSet, WILDCARD } from './discovery.ts'
+
+/**
+ * One type of a state-of-the-world stream: decides what the peer is sent. Pure: the time, the peer's messages and the present
+ * resources come in, the next state and the answer come out.
+ *
+ *   (none) --first request--> answered --content or subscription moved--> response n outstanding
+ *   response n outstanding --ACK n--> in sync          --NACK n--> held back until a deadline, or until its content changes
+ *
+ * Every response carries all that is subscribed. Only the nonce of the newest response settles anything; a request with an
+ * older one moves the subscription and nothing else. A request refuses a response if and only if it carries an error.
+ */
+export interface SotwTypeState {
+  /** Subscribed to everything: asked for with no names in the first request of a type that has a full set, or with "*". */
+  readonly wildcard: boolean
+  readonly names: ReadonlySet<string>
+  readonly last: { readonly nonce: string; readonly content: Content } | undefined
+  readonly isOutstanding: boolean
+  /** What the peer has accepted last. */
+  readonly accepted: Content
+  /** Refused content: not sent again unchanged before `until`. */
+  readonly held: { readonly content: Content; readonly until: number } | undefined
+  readonly refusal: Refusal | undefined
+}
+
+/** Versions by name. */
+type Content = ReadonlyMap<string, string>
+
+export interface SotwRequest {
+  readonly names: readonly string[]
+  /** '' when it answers nothing. */
+  readonly nonce: string
+  /** Set exactly when it refuses the response of `nonce`. */
+  readonly rejection: string | undefined
+}
+
+export interface SotwResponse<R extends NamedVersion> {
+  readonly nonce: string
+  readonly version: string
+  readonly resources: readonly R[]
+}
+
+export interface SotwStep<R extends NamedVersion> {
+  readonly state: SotwTypeState
+  readonly response: SotwResponse<R> | undefined
+  readonly settled: Settled
+}
+
+export interface SotwContext<R extends NamedVersion> extends DiscoveryContext<R> {
+  /** Clusters and listeners: no names means everything, and what an answer leaves out does not exist. */
+  readonly hasFullSet: boolean
+}
+
+const NOTHING: Content = new Map()
+
+/** The first request of a type on a stream. Its version and nonce are another stream's words: never an ACK of ours. */
+export function openSotw<R extends NamedVersion>(request: SotwRequest, context: SotwContext<R>): SotwStep<R> {
+  const state: SotwTypeState = {
+    wildcard: isWildcard(request, context),
+    names: new Set(request.names.filter((name) => name !== WILDCARD)),
+    last: undefined,
+    isOutstanding: false,
+    accepted: NOTHING,
+    held: undefined,
+    refusal: undefined,
+  }
+  const content = contentOf(state, context)
+  const isWorthSaying = context.hasFullSet || content.size > 0
+  return isWorthSaying ? respond(state, content, context) : { state, response: undefined, settled: 'none' }
+}
+
+/** A later request: settles the response it names, then moves the subscription. */
+export function stepSotw<R extends NamedVersion>(before: SotwTypeState, request: SotwRequest, context: SotwContext<R>): SotwStep<R> {
+  const { state: settledState, settled } = settle(before, request, context)
+  const names = new Set(request.names.filter((name) => name !== WILDCARD))
+  // Subscribed to everything by naming nothing, it stays so when it adds names; only "*" given and taken back ends it.
+  const wildcard = settledState.wildcard || request.names.includes(WILDCARD)
+  const state: SotwTypeState = { ...settledState, names, wildcard }
+  const added = [...names].filter((name) => !before.names.has(name))
+  if (added.length === 0) return { state, response: undefined, settled }
+  const isWorthSaying = context.hasFullSet || added.some((name) => context.present.find(name) !== undefined)
+  if (!isWorthSaying) return { state, response: undefined, settled }
+  return { ...respond(state, contentOf(state, context), context), settled }
+}
+
+/** The resources changed, or a deadline passed: sends what is subscribed if it is not what was sent last. `again` goes even if unchanged. */
+export function pushSotw<R extends NamedVersion>(
+  state: SotwTypeState,
+  context: SotwContext<R>,
+  again: ReadonlySet<string> = new Set(),
+): SotwStep<R> {
+  const content = contentOf(state, context)
+  const isDue =
+    state.held === undefined
+      ? !isSame(content, state.last?.content ?? NOTHING)
+      : !isSame(content, state.held.content) || context.now >= state.held.until
+  const mustFollow = [...again].some((name) => content.has(name))
+  // Nothing was ever there and nothing is: a type without a full set has no way, and no need, to say so.
+  const isSilent = state.last === undefined && content.size === 0 && !context.hasFullSet
+  if (isSilent || (!isDue && !mustFollow)) return { state, response: undefined, settled: 'none' }
+  return respond(state, content, context)
+}
+
+/** Everything subscribed goes again at once, what was refused included. */
+export function resyncSotw<R extends NamedVersion>(state: SotwTypeState, context: SotwContext<R>): SotwStep<R> {
+  return respond(state, contentOf(state, context), context)
+}
+
+function isWildcard<R extends NamedVersion>({ names }: SotwRequest, { hasFullSet }: SotwContext<R>): boolean {
+  return names.includes(WILDCARD) || (hasFullSet && names.length === 0)
+}
+
+function settle<R extends NamedVersion>(
+  state: SotwTypeState,
+  { nonce, rejection }: SotwRequest,
+  { now, nackBackoffMs }: SotwContext<R>,
+): { readonly state: SotwTypeState; readonly settled: Settled } {
+  if (nonce === '') return { state, settled: 'none' }
+  if (state.last === undefined || nonce !== state.last.nonce) return { state, settled: 'stale' }
+  // The peer repeats the nonce when it only moves its subscription: that answers nothing new.
+  if (!state.isOutstanding) return { state, settled: rejection === undefined ? 'none' : 'stale' }
+  const { content } = state.last
+  if (rejection === undefined)
+    return { state: { ...state, isOutstanding: false, accepted: content, held: undefined, refusal: undefined }, settled: 'ack' }
+  const names = [...content].filter(([name, version]) => state.accepted.get(name) !== version).map(([name]) => name)
+  return {
+    state: { ...state, isOutstanding: false, held: { content, until: now + nackBackoffMs }, refusal: { reason: rejection, names } },
+    settled: 'nack',
+  }
+}
+
+function contentOf<R extends NamedVersion>({ wildcard, names }: SotwTypeState, { present }: SotwContext<R>): Content {
+  const content = new Map<string, string>()
+  if (wildcard) for (const { name, version } of present.own.values()) content.set(name, version)
+  for (const name of names) {
+    const found = present.find(name)
+    if (found !== undefined) content.set(name, found.version)
+  }
+  return content
+}
+
+function respond<R extends NamedVersion>(state: SotwTypeState, content: Content, { present, nextNonce }: SotwContext<R>): SotwStep<R> {
+  const resources = [...content.keys()]
+    .map((name) => present.own.get(name) ?? present.find(name))
+    .filter((resource) => resource !== undefined)
+  const nonce = nextNonce()
+  return {
+    state: { ...state, last: { nonce, content }, isOutstanding: true, held: undefined },
+    response: { nonce, version: versionOfSet(resources), resources },
+    settled: 'none',
+  }
+}
+
+function isSame(a: Content, b: Content): boolean {
+  return a.size === b.size && [...a].every(([name, version]) => b.get(name) === version)
+}
