@@ -1,3 +1,5 @@
+import { CoreError } from '../lib/errors.ts'
+import { createTopic } from '../lib/topic.ts'
 import type { SessionRow } from '../model/views.ts'
 
 /** The live inbound streams of this process, xDS and KDS alike. */
@@ -16,6 +18,40 @@ export interface SessionRegistry {
 
 export interface LiveSession {
   readonly id: string
+  readonly protocol: 'xds' | 'kds'
   row(): SessionRow
   resync(type?: string): void
+}
+
+export function createSessionRegistry(): SessionRegistry {
+  const sessions = new Map<string, LiveSession>()
+  const topic = createTopic<string>()
+  let xds = 0
+  return {
+    add(session) {
+      sessions.set(session.id, session)
+      if (session.protocol === 'xds') xds++
+      topic.publish(session.id)
+    },
+    remove(id) {
+      const session = sessions.get(id)
+      if (session === undefined) return
+      sessions.delete(id)
+      if (session.protocol === 'xds') xds--
+      topic.publish(id)
+    },
+    touched: (id) => topic.publish(id),
+    list: () => [...sessions.values()].map((session) => session.row()),
+    get: (id) => sessions.get(id)?.row(),
+    resync(id, type) {
+      const session = sessions.get(id)
+      if (session === undefined)
+        throw new CoreError('not_found', `there is no session ${id}: it may have ended; sessions.list names those that are live`, {
+          details: { id },
+        })
+      session.resync(type)
+    },
+    size: (protocol) => (protocol === undefined ? sessions.size : protocol === 'xds' ? xds : sessions.size - xds),
+    onChange: (listener, signal) => topic.subscribe(listener, signal),
+  }
 }

@@ -6,9 +6,22 @@ export interface TypeStatus {
   readonly acked: number
   readonly nacked: number
   /** Set while the peer rejects this type: its reason, and since when (epoch ms). An ACK clears it. */
-  readonly rejection?: { readonly reason: string; readonly since: number; readonly resources?: readonly string[] }
+  readonly rejection?: Rejection
+  /** The last rejection that a later ACK ended: it was transient. */
+  readonly recovered?: Rejection & { readonly until: number }
   /** Epoch ms of the last response sent or answered. */
   readonly lastAt: number
+}
+
+export interface Rejection {
+  /** In the peer's words. */
+  readonly reason: string
+  /** Epoch ms of the first NACK in a row. */
+  readonly since: number
+  /** NACKs in a row. */
+  readonly times?: number
+  /** What it may be about: of a state-of-the-world response, the resources that were new in it. */
+  readonly resources?: readonly string[]
 }
 
 /** One connection of a subject to one instance, from connect to disconnect. */

@@ -1,0 +1,215 @@
+import type { TypeStatus } from '../model/insight.ts'
+import { type DeltaRequest, type DeltaTypeState, openDelta, pushDelta, resyncDelta, stepDelta } from './delta-state.ts'
+import type { NamedVersion, Present, Settled } from './discovery.ts'
+import { openSotw, pushSotw, resyncSotw, type SotwRequest, type SotwTypeState, stepSotw } from './sotw-state.ts'
+
+/** A resource and what its receiver cannot do without: a changed cluster waits for its endpoints, a changed listener for its routes. */
+export interface DiscoveryResource extends NamedVersion {
+  readonly needs: readonly string[]
+}
+
+export type Answer<R> = { readonly type: string; readonly nonce: string; readonly resources: readonly R[] } & (
+  | { readonly variant: 'sotw'; readonly version: string }
+  | { readonly variant: 'delta'; readonly removed: readonly string[] }
+)
+
+/**
+ * All types of one stream: keeps their states, counts, and puts answers in an order the peer can apply. It does no I/O; the
+ * driver hands in messages and sends what it answers.
+ */
+export interface DiscoverySession<R extends DiscoveryResource> {
+  handle(type: string, request: SotwRequest | DeltaRequest): readonly Answer<R>[]
+  /** Something may have changed, or a deadline passed. */
+  push(): readonly Answer<R>[]
+  /** Everything (or one type) again, at once. */
+  resync(type?: string): readonly Answer<R>[]
+  /** Monotonic ms when held-back content is to be tried again; undefined when nothing is held back. */
+  deadline(): number | undefined
+  /** Whether this type was asked for on this stream. */
+  hasType(type: string): boolean
+  /** Whether a change of these names of a type concerns this peer. */
+  wants(type: string, names: Iterable<string>): boolean
+  status(): Readonly<Record<string, TypeStatus>>
+}
+
+export interface DiscoverySessionDeps<R extends DiscoveryResource> {
+  readonly presentOf: (type: string) => Present<R>
+  readonly types: readonly DiscoveryType[]
+  /** Wall and monotonic time, both in ms. */
+  readonly clock: { now(): number; monotonic(): number }
+  readonly nackBackoffMs: () => number
+  readonly onCount?: (type: string, what: 'sent' | 'ack' | 'nack') => void
+}
+
+/** In the order answers go out. */
+export interface DiscoveryType {
+  readonly type: string
+  /** As it is named in status: CDS, EDS, ... */
+  readonly short: string
+  /** State of the world: no names means everything, and what an answer leaves out does not exist. */
+  readonly hasFullSet: boolean
+  /** The type that a changed resource of this one waits for, by the names in its `needs`. */
+  readonly followedBy?: string
+}
+
+interface Step<S, R> {
+  readonly state: S
+  readonly response:
+    | { readonly nonce: string; readonly resources: readonly R[]; readonly version?: string; readonly removed?: readonly string[] }
+    | undefined
+  readonly settled: Settled
+}
+
+type Context<R extends DiscoveryResource> = {
+  readonly present: Present<R>
+  readonly now: number
+  readonly nackBackoffMs: number
+  readonly nextNonce: () => string
+  readonly hasFullSet: boolean
+}
+
+/** What a variant does with one type. */
+interface Variant<S, Q, R extends DiscoveryResource> {
+  open(request: Q, context: Context<R>): Step<S, R>
+  step(state: S, request: Q, context: Context<R>): Step<S, R>
+  push(state: S, context: Context<R>, again: ReadonlySet<string>): Step<S, R>
+  resync(state: S, context: Context<R>): Step<S, R>
+  refusalOf(state: S): { readonly reason: string; readonly names: readonly string[] } | undefined
+  heldUntil(state: S, now: number): number | undefined
+  /** Resources of an answer that the peer had in another version before. */
+  changedIn(before: S, resources: readonly R[]): readonly R[]
+  wants(state: S, name: string): boolean
+}
+
+export function createSotwSession<R extends DiscoveryResource>(deps: DiscoverySessionDeps<R>): DiscoverySession<R> {
+  return createSession<SotwTypeState, SotwRequest, R>('sotw', sotw(), deps)
+}
+
+export function createDeltaSession<R extends DiscoveryResource>(deps: DiscoverySessionDeps<R>): DiscoverySession<R> {
+  return createSession<DeltaTypeState, DeltaRequest, R>('delta', delta(), deps)
+}
+
+function sotw<R extends DiscoveryResource>(): Variant<SotwTypeState, SotwRequest, R> {
+  return {
+    open: openSotw,
+    step: stepSotw,
+    push: pushSotw,
+    resync: resyncSotw,
+    refusalOf: ({ refusal }) => refusal,
+    heldUntil: ({ held }) => held?.until,
+    changedIn: ({ last }, resources) =>
+      last === undefined ? [] : resources.filter(({ name, version }) => last.content.has(name) && last.content.get(name) !== version),
+    wants: ({ wildcard, names }, name) => wildcard || names.has(name),
+  }
+}
+
+function delta<R extends DiscoveryResource>(): Variant<DeltaTypeState, DeltaRequest, R> {
+  return {
+    open: openDelta,
+    step: stepDelta,
+    push: pushDelta,
+    resync: resyncDelta,
+    refusalOf: ({ refusal }) => refusal,
+    heldUntil: ({ held, heldUntil }, now) => (held.size > 0 && heldUntil > now ? heldUntil : undefined),
+    changedIn: ({ known }, resources) => resources.filter(({ name, version }) => (known.get(name) ?? version) !== version),
+    wants: ({ wildcard, names }, name) => wildcard || names.has(name),
+  }
+}
+
+function createSession<S, Q extends SotwRequest | DeltaRequest, R extends DiscoveryResource>(
+  name: 'sotw' | 'delta',
+  variant: Variant<S, Q, R>,
+  { presentOf, types, clock, nackBackoffMs, onCount }: DiscoverySessionDeps<R>,
+): DiscoverySession<R> {
+  const states = new Map<string, S>()
+  const statuses = new Map<string, TypeStatus>()
+  let nonces = 0
+
+  return {
+    handle(type, request) {
+      const known = states.get(type)
+      // The driver reads the variant's own messages, so the request is of its shape.
+      const asked = request as Q
+      const step = known === undefined ? variant.open(asked, contextOf(type)) : variant.step(known, asked, contextOf(type))
+      return take(type, step)
+    },
+    push() {
+      const answers: Answer<R>[] = []
+      const again = new Map<string, Set<string>>()
+      for (const { type, followedBy } of types) {
+        const before = states.get(type)
+        if (before === undefined) continue
+        const step = variant.push(before, contextOf(type), again.get(type) ?? new Set())
+        answers.push(...take(type, step))
+        if (step.response === undefined || followedBy === undefined) continue
+        for (const { needs } of variant.changedIn(before, step.response.resources)) {
+          for (const needed of needs) again.set(followedBy, (again.get(followedBy) ?? new Set()).add(needed))
+        }
+      }
+      return answers
+    },
+    resync(wanted) {
+      return types.flatMap(({ type }) => {
+        const state = states.get(type)
+        return state === undefined || (wanted !== undefined && wanted !== type) ? [] : take(type, variant.resync(state, contextOf(type)))
+      })
+    },
+    deadline() {
+      const now = clock.monotonic()
+      const held = [...states.values()].map((state) => variant.heldUntil(state, now)).filter((until) => until !== undefined)
+      return held.length === 0 ? undefined : Math.min(...held)
+    },
+    hasType: (type) => states.has(type),
+    wants(type, names) {
+      const state = states.get(type)
+      if (state === undefined) return false
+      for (const each of names) if (variant.wants(state, each)) return true
+      return false
+    },
+    status: () => Object.fromEntries(types.flatMap(({ type, short }) => (statuses.has(type) ? [[short, statuses.get(type)!]] : []))),
+  }
+
+  function contextOf(type: string): Context<R> {
+    return {
+      present: presentOf(type),
+      now: clock.monotonic(),
+      nackBackoffMs: nackBackoffMs(),
+      nextNonce: () => String(++nonces),
+      hasFullSet: types.find((each) => each.type === type)?.hasFullSet ?? false,
+    }
+  }
+
+  function take(type: string, { state, response, settled }: Step<S, R>): readonly Answer<R>[] {
+    states.set(type, state)
+    if (settled === 'ack' || settled === 'nack') count(type, settled)
+    if (response === undefined) return []
+    count(type, 'sent')
+    const { nonce, resources } = response
+    return [
+      name === 'sotw'
+        ? { variant: 'sotw', type, nonce, resources, version: response.version ?? '' }
+        : { variant: 'delta', type, nonce, resources, removed: response.removed ?? [] },
+    ]
+  }
+
+  function count(type: string, what: 'sent' | 'ack' | 'nack') {
+    onCount?.(type, what)
+    const now = clock.now()
+    const before = statuses.get(type) ?? { sent: 0, acked: 0, nacked: 0, lastAt: now }
+    const refusal = variant.refusalOf(states.get(type)!)
+    const { rejection: known, ...rest } = before
+    const counted = {
+      ...rest,
+      sent: before.sent + (what === 'sent' ? 1 : 0),
+      acked: before.acked + (what === 'ack' ? 1 : 0),
+      nacked: before.nacked + (what === 'nack' ? 1 : 0),
+      lastAt: now,
+    }
+    if (refusal === undefined) {
+      statuses.set(type, known === undefined ? counted : { ...counted, recovered: { ...known, until: now } })
+      return
+    }
+    const times = (known?.times ?? 0) + (what === 'nack' ? 1 : 0)
+    statuses.set(type, { ...counted, rejection: { reason: refusal.reason, since: known?.since ?? now, times, resources: refusal.names } })
+  }
+}
