@@ -14,7 +14,10 @@ export const keySchema = z.strictObject({
   name: name.min(1),
 })
 
-export const keysSchema = z.array(keySchema).max(MAX_KEYS, { error: `at most ${MAX_KEYS} keys: ask for the rows on screen` })
+export const keysSchema = z
+  .array(keySchema)
+  .max(MAX_KEYS, { error: `at most ${MAX_KEYS} keys: ask for the rows on screen` })
+  .readonly()
 
 const level = z.enum(freshnessLevels)
 
@@ -22,7 +25,7 @@ export const filterSchema = z.strictObject({
   type: name.optional(),
   mesh: name.optional(),
   freshness: z
-    .union([level, z.array(level).max(freshnessLevels.length)], {
+    .union([level, z.array(level).max(freshnessLevels.length).readonly()], {
       error: `one of ${freshnessLevels.join(', ')}, or a list of them`,
     })
     .transform((levels) => (typeof levels === 'string' ? [levels] : levels))
