@@ -159,6 +159,8 @@ export default defineConfig({
     'typescript/consistent-return': 'off',
     'typescript/no-unnecessary-type-parameters': 'off',
     'typescript/no-unsafe-type-assertion': 'off',
+    // Our objects are closures: nothing has a `this` to lose.
+    'typescript/unbound-method': 'off',
     'unicorn/consistent-function-scoping': 'off',
     'unicorn/no-array-sort': 'off',
     // It means windows; ours are worker threads.
