@@ -142,8 +142,8 @@ function settle<R extends NamedVersion>(
   outstanding.delete(nonce)
   if (rejection === undefined) {
     const stillRefused = state.refusal?.names.filter((name) => !answered.added.has(name) && !answered.removed.includes(name)) ?? []
-    const cleared = state.refusal === undefined || stillRefused.length === 0
-    return { state: { ...state, outstanding, refusal: cleared ? undefined : { ...state.refusal!, names: stillRefused } }, settled: 'ack' }
+    const refusal = state.refusal === undefined || stillRefused.length === 0 ? undefined : { ...state.refusal, names: stillRefused }
+    return { state: { ...state, outstanding, refusal }, settled: 'ack' }
   }
   // The peer keeps what it had: what was added is not known, what was removed is still there.
   const known = new Map(state.known)

@@ -1,6 +1,6 @@
 /** The shapes that cross to browsers and scripts (additive only; see docs/API.md). Times are epoch ms, spans end in Ms. */
 import type { Freshness } from './freshness.ts'
-import type { Subscription } from './insight.ts'
+import type { Rejection, Subscription } from './insight.ts'
 import type { LostTo, ResourceKey } from './resource.ts'
 
 export type Key = ResourceKey
@@ -138,6 +138,12 @@ export interface SessionTypeRow {
   readonly nacked: number
   readonly status: 'synced' | 'pending' | 'rejected'
   readonly error: string | null
+  /** Epoch ms of the last response sent or answered. */
+  readonly lastAt: number
+  /** What the peer refuses now. */
+  readonly rejection: Rejection | null
+  /** The last rejection that a later ACK ended. */
+  readonly recovered: (Rejection & { readonly until: number }) | null
 }
 export interface SessionRow {
   readonly id: string
@@ -147,6 +153,8 @@ export interface SessionRow {
   readonly nodeId: string
   readonly peer: string
   readonly connectedAt: number
+  /** What the peer says it is; null when it does not. */
+  readonly agent: string | null
   readonly types: readonly SessionTypeRow[]
 }
 

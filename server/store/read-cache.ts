@@ -157,7 +157,7 @@ function getId(key: ResourceKey): string {
 }
 
 function listId({ type, mesh, labels, keys, limit, cursor }: ListQuery): string {
-  return LIST + JSON.stringify([type, mesh, Object.entries(labels ?? {}).sort(), keys, limit, cursor])
+  return LIST + JSON.stringify([type, mesh, Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)), keys, limit, cursor])
 }
 
 /** That something is not there is worth keeping; any other failure is for those who waited alone. */

@@ -266,6 +266,8 @@ export async function openSqliteStore(
     const results = answered.map(({ write, prepared: { resource } }, index): WriteResult => {
       const outcome = outcomes[index]
       const key = keyOfWrite(write)
+      // Anything but the outcomes of the protocol is the default.
+      // oxlint-disable-next-line typescript/switch-exhaustiveness-check
       switch (outcome) {
         case DONE:
           if (resource === undefined) {
@@ -385,19 +387,36 @@ export async function openSqliteStore(
 const SELECT = `SELECT r.type, r.mesh, r.name, r.version, r.created_at, r.modified_at, r.writer, r.instance, r.labels, r.spec, r.status,
   o.type AS owner_type, o.mesh AS owner_mesh, o.name AS owner_name FROM resources r LEFT JOIN resources o ON o.id = r.owner_id`
 
-function toResource(row: Readonly<Record<string, unknown>>): Resource {
-  const { type, mesh, name, version, created_at, modified_at, writer, instance, labels, spec, status, owner_type, owner_mesh, owner_name } =
-    row
+interface Row {
+  readonly type: string
+  readonly mesh: string
+  readonly name: string
+  readonly version: number
+  readonly created_at: number
+  readonly modified_at: number
+  readonly writer: string
+  readonly instance: string
+  readonly labels: string
+  readonly spec: string
+  readonly status: string | null
+  readonly owner_type: string | null
+  readonly owner_mesh: string
+  readonly owner_name: string
+}
+
+function toResource(found: Readonly<Record<string, unknown>>): Resource {
+  // A STRICT table with this SELECT gives rows of this shape and no other.
+  const row = found as unknown as Row
   return deepFreeze({
-    key: { type: String(type), mesh: String(mesh), name: String(name) },
-    version: String(version) as Version,
-    createdAt: Number(created_at),
-    modifiedAt: Number(modified_at),
-    labels: JSON.parse(String(labels)) as Readonly<Record<string, string>>,
-    writer: { name: String(writer), instance: String(instance) },
-    spec: JSON.parse(String(spec)) as unknown,
-    ...(status !== null && { status: JSON.parse(String(status)) as unknown }),
-    ...(owner_type !== null && { owner: { type: String(owner_type), mesh: String(owner_mesh), name: String(owner_name) } }),
+    key: { type: row.type, mesh: row.mesh, name: row.name },
+    version: String(row.version) as Version,
+    createdAt: row.created_at,
+    modifiedAt: row.modified_at,
+    labels: JSON.parse(row.labels) as Readonly<Record<string, string>>,
+    writer: { name: row.writer, instance: row.instance },
+    spec: JSON.parse(row.spec) as unknown,
+    ...(row.status !== null && { status: JSON.parse(row.status) as unknown }),
+    ...(row.owner_type !== null && { owner: { type: row.owner_type, mesh: row.owner_mesh, name: row.owner_name } }),
   })
 }
 

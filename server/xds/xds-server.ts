@@ -1,0 +1,200 @@
+import { type AddressInfo, createServer, type Server as Listener, type Socket } from 'node:net'
+import { type ChannelOptions, Server, ServerCredentials } from '@grpc/grpc-js'
+import type { Logger } from 'pino'
+import type { Clock } from '../lib/clock.ts'
+import { CoreError } from '../lib/errors.ts'
+import type { NewId } from '../lib/random.ts'
+import type { Tunable } from '../lib/tunable.ts'
+import type { SessionRegistry } from '../discovery/session-registry.ts'
+import type { StatusPort, StatusSession } from '../discovery/status-port.ts'
+import { connect, connectSteps, type Connecting } from './connect.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { MeshDirectory } from './mesh-directory.ts'
+import type { Protos } from './protos.ts'
+import { createPushQueue } from './push-queue.ts'
+import { xdsTypes } from './resource-types.ts'
+import { type Call, openStream, type StreamDeps, type XdsStream } from './stream.ts'
+
+/** The gRPC AggregatedDiscoveryService, both variants, for Envoys and gRPC clients. */
+export interface XdsServer {
+  /** host:port, once it listens. */
+  address(): string
+  /** Rejects with `unavailable` when the port can't be taken. */
+  listen(): Promise<void>
+  /** Serves until aborted; then ends all streams and resolves when their last status is handed over. */
+  run(signal: AbortSignal): Promise<void>
+  sizes(): { readonly streams: number; readonly connections: number; readonly removals: number }
+}
+
+export interface XdsObserver {
+  /** By short type. */
+  response(type: string, result: 'sent' | 'ack' | 'nack'): void
+  firstConfig(seconds: number): void
+}
+
+export interface XdsServerDeps {
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
+  readonly instance: string
+  readonly protos: Protos
+  readonly directory: MeshDirectory
+  readonly lifecycle: Lifecycle
+  readonly sessions: SessionRegistry
+  readonly status: StatusPort
+  readonly tunables: {
+    readonly refreshIntervalMs: Tunable<number>
+    readonly nackBackoffMs: Tunable<number>
+    readonly cacheTtlMs: Tunable<number>
+  }
+  readonly observer: XdsObserver
+  readonly storeSignalsWrites: boolean
+}
+
+export interface XdsServerOptions {
+  readonly host: string
+  readonly port: number
+  /** A half-open peer is found within the sum of both. Default 15 s and 5 s. */
+  readonly keepaliveTimeMs?: number
+  readonly keepaliveTimeoutMs?: number
+}
+
+/** grpc-js listens with 511, and a storm of connects then waits whole seconds for its SYNs to be sent again. */
+const BACKLOG = 4096
+const MAX_MESSAGE_BYTES = 10 << 20
+const CLOSE_WITHIN_MS = 2_000
+
+export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions): XdsServer {
+  const { clock, newId, log, instance, directory, lifecycle, sessions, status, tunables, observer } = deps
+  const streams = new Map<string, XdsStream>()
+  const statuses = new Map<string, StatusSession>()
+  const lastFlushes = new Set<Promise<void>>()
+  const sockets = new Set<Socket>()
+  const pushes = createPushQueue(clock, () => streams.values())
+  const shortOf = new Map(xdsTypes.map(({ type, short }) => [type, short]))
+  const steps = connectSteps({
+    clock,
+    lifecycle,
+    directory,
+    storeSignalsWrites: deps.storeSignalsWrites,
+    cacheTtlMs: tunables.cacheTtlMs,
+    startSync: () => ({}),
+    startStatus,
+  })
+  const opening = new Map<string, XdsStream>()
+  let listener: Listener | undefined
+  let isStopping = false
+
+  const streamDeps: StreamDeps = {
+    clock,
+    instance,
+    presentFor: directory.presentFor,
+    nackBackoffMs: () => tunables.nackBackoffMs.get(),
+    refreshIntervalMs: () => tunables.refreshIntervalMs.get(),
+    connect: (connecting) => connect(steps, connecting),
+    enqueue: pushes.enqueue,
+    onCount: (type, what) => observer.response(shortOf.get(type) ?? type, what),
+    onFirstConfig: observer.firstConfig,
+    onStatus(stream) {
+      statuses.get(stream.id)?.update(stream.subscription())
+      sessions.touched(stream.id)
+    },
+    onEnd(stream) {
+      opening.delete(stream.id)
+    },
+    onRefused(error) {
+      log.info({ code: error.code, reason: error.message, cause: error.cause }, 'refused an xDS stream')
+    },
+  }
+
+  const grpc = new Server(grpcOptions(options))
+  grpc.addService(deps.protos.discoveryService, {
+    StreamAggregatedResources: (call: Call) => open(call, 'sotw'),
+    DeltaAggregatedResources: (call: Call) => open(call, 'delta'),
+  })
+  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
+
+  return {
+    address: () => `${options.host}:${(listener?.address() as AddressInfo | null)?.port ?? options.port}`,
+    listen,
+    run,
+    sizes: () => ({ streams: streams.size + opening.size, connections: sockets.size, removals: lifecycle.pending() }),
+  }
+
+  function open(call: Call, variant: 'sotw' | 'delta') {
+    const id = newId()
+    const stream = openStream(call, streamDeps, { id, variant })
+    if (isStopping) return stream.end(stopping())
+    opening.set(id, stream)
+  }
+
+  /** The last step: from here on it is a session that pages show and whose status is stored. */
+  function startStatus({ identity, sessionId }: Connecting) {
+    const stream = opening.get(sessionId)
+    if (stream === undefined) throw new CoreError('aborted', 'the stream ended while it connected')
+    opening.delete(sessionId)
+    streams.set(sessionId, stream)
+    statuses.set(sessionId, status.open(identity.subject, stream.subscription()))
+    sessions.add({ id: sessionId, protocol: 'xds', row: stream.row, resync: stream.resync })
+    return {
+      undo() {
+        streams.delete(sessionId)
+        sessions.remove(sessionId)
+        const flush = statuses.get(sessionId)?.close({ ...stream.subscription(), disconnectedAt: clock.now() })
+        statuses.delete(sessionId)
+        if (flush === undefined) return
+        lastFlushes.add(flush)
+        void flush.finally(() => lastFlushes.delete(flush))
+      },
+    }
+  }
+
+  async function listen(): Promise<void> {
+    const server = createServer({ noDelay: true }, (socket) => {
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      // A connection that breaks is the end of its streams, nothing more.
+      socket.on('error', () => undefined)
+      injector.injectConnection(socket)
+    })
+    listener = server
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error) =>
+        reject(new CoreError('unavailable', `xDS can't listen on ${options.host}:${options.port}: ${error.message}`, { cause: error })),
+      )
+      server.listen({ host: options.host, port: options.port, backlog: BACKLOG }, resolve)
+    })
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    directory.onChange(pushes.changed, signal)
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    isStopping = true
+    pushes.stop()
+    listener?.close()
+    for (const stream of [...streams.values(), ...opening.values()]) stream.end(stopping())
+    await Promise.allSettled(lastFlushes)
+    const closed = new Promise<void>((resolve) => grpc.tryShutdown(() => resolve()))
+    injector.drain(1)
+    const deadline = clock.at(clock.monotonic() + CLOSE_WITHIN_MS, () => {
+      grpc.forceShutdown()
+      for (const socket of sockets) socket.destroy()
+    })
+    await closed
+    deadline.cancel()
+    for (const socket of sockets) socket.destroy()
+    injector.destroy()
+  }
+}
+
+function stopping(): CoreError {
+  return new CoreError('unavailable', 'this instance is shutting down: connect again')
+}
+
+function grpcOptions({ keepaliveTimeMs = 15_000, keepaliveTimeoutMs = 5_000 }: XdsServerOptions): ChannelOptions {
+  return {
+    'grpc.keepalive_time_ms': keepaliveTimeMs,
+    'grpc.keepalive_timeout_ms': keepaliveTimeoutMs,
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+  }
+}
