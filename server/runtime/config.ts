@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { parse } from 'yaml'
+import { CoreError } from '../lib/errors.ts'
+import type { Mesh } from '../model/kinds/mesh.ts'
+import type { SettingValue } from '../model/views.ts'
+import { type ConfigFile, configFileSchema } from './config-schema.ts'
+
+/** What this process was asked to be. Nothing else reads flags or the environment. */
+export interface Config {
+  readonly host: string
+  /** 0 = any free port; so for the others. */
+  readonly port: number
+  readonly xdsPort: number
+  readonly kdsPort: number
+  readonly dataDir: string
+  readonly store: 'memory' | 'sqlite'
+  readonly mode: 'standalone'
+  readonly demo: boolean
+  /** Next's development server instead of the built pages. */
+  readonly dev: boolean
+  /** No pages: the API, metrics and xDS alone. */
+  readonly noUi: boolean
+  readonly logLevel: LogLevel
+  /** First values of tunables, for what nobody changed. */
+  readonly settings: Readonly<Record<string, SettingValue>>
+  /** Made at the start if they are not there. */
+  readonly meshes: readonly { readonly name: string; readonly spec: Mesh }[]
+}
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+/** Flag, its environment variable, and its default. The docs are checked against this. */
+export const flags = {
+  host: { env: 'TIDEWATCH_HOST', default: '127.0.0.1' },
+  port: { env: 'TIDEWATCH_PORT', default: '7680' },
+  'xds-port': { env: 'TIDEWATCH_XDS_PORT', default: '7678' },
+  'kds-port': { env: 'TIDEWATCH_KDS_PORT', default: '7685' },
+  'data-dir': { env: 'TIDEWATCH_DATA_DIR', default: 'data' },
+  store: { env: 'TIDEWATCH_STORE', default: 'sqlite' },
+  mode: { env: 'TIDEWATCH_MODE', default: 'standalone' },
+  zone: { env: 'TIDEWATCH_ZONE', default: '' },
+  'global-address': { env: 'TIDEWATCH_GLOBAL_ADDRESS', default: '' },
+  'log-level': { env: 'TIDEWATCH_LOG_LEVEL', default: 'info' },
+} as const
+type Flag = keyof typeof flags
+
+const LOOPBACK = /^(127(\.\d{1,3}){3}|localhost|::1|\[::1\])$/
+const DEFAULT_MESHES = [{ name: 'default', spec: {} }]
+/** What the simulated fleet lives in. */
+export const DEMO_MESHES = [
+  { name: 'default', spec: {} },
+  { name: 'shop', spec: {} },
+] as const
+
+/** Reads flags, environment and file, in this order of weight. Throws `invalid` with one line that says what would be right. */
+export function readConfig(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Config {
+  const given = readFlags(args)
+  const path = given.values.config ?? env['TIDEWATCH_CONFIG']
+  const file = path === undefined ? {} : readFile(path)
+  const demo = given.values.demo ?? file.demo ?? false
+  const textOf = (flag: Flag) => String(given.values[flag] ?? env[flags[flag].env] ?? file[flag] ?? flags[flag].default)
+
+  return {
+    host: hostOf(textOf('host')),
+    port: portOf('port', textOf('port')),
+    xdsPort: portOf('xds-port', textOf('xds-port')),
+    kdsPort: portOf('kds-port', textOf('kds-port')),
+    dataDir: textOf('data-dir'),
+    store: storeOf(textOf('store')),
+    mode: modeOf(textOf('mode'), [textOf('zone'), textOf('global-address')]),
+    demo,
+    dev: given.values.dev ?? false,
+    noUi: given.values['no-ui'] ?? false,
+    logLevel: logLevelOf(textOf('log-level')),
+    settings: file.settings ?? {},
+    meshes:
+      file.meshes?.map(({ name, mtls }) => ({ name, spec: mtls === undefined ? {} : { mtls } })) ?? (demo ? DEMO_MESHES : DEFAULT_MESHES),
+  }
+}
+
+function readFlags(args: readonly string[]) {
+  const text = { type: 'string' } as const
+  const toggle = { type: 'boolean' } as const
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        config: text,
+        host: text,
+        port: text,
+        'xds-port': text,
+        'kds-port': text,
+        'data-dir': text,
+        store: text,
+        mode: text,
+        zone: text,
+        'global-address': text,
+        'log-level': text,
+        demo: toggle,
+        dev: toggle,
+        'no-ui': toggle,
+      },
+    })
+  } catch (error) {
+    const [line = ''] = (error as Error).message.split('. ')
+    throw invalid(`${line}; known flags: ${[...Object.keys(flags), 'config', 'demo', 'dev', 'no-ui'].map((flag) => `--${flag}`).join(' ')}`)
+  }
+}
+
+function readFile(path: string): ConfigFile {
+  let content: unknown
+  try {
+    content = parse(readFileSync(path, 'utf8')) ?? {}
+  } catch (error) {
+    throw invalid(`the config file ${path} can't be read: ${(error as Error).message.split('\n')[0]}`)
+  }
+  for (const part of ['watchers', 'kuma']) {
+    if (typeof content === 'object' && content !== null && part in content)
+      throw invalid(`${path}: "${part}" is not available in this version; remove it`)
+  }
+  const result = configFileSchema.safeParse(content)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  throw invalid(`${path}: ${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'is not valid'}`)
+}
+
+function hostOf(host: string): string {
+  if (LOOPBACK.test(host)) return host
+  throw invalid(`--host ${host}: this version has no login yet, so it listens on loopback only (127.0.0.1, localhost or ::1)`)
+}
+
+function portOf(flag: string, text: string): number {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw invalid(`--${flag} must be a port from 0 (any free one) to 65535, not "${text}"`)
+}
+
+function storeOf(store: string): Config['store'] {
+  if (store === 'memory' || store === 'sqlite') return store
+  if (store === 'kubernetes' || /^postgres(ql)?:/.test(store))
+    throw invalid(`--store ${store.split(':')[0]} is not available in this version; use sqlite or memory`)
+  throw invalid(`--store must be sqlite or memory, not "${store}"`)
+}
+
+function modeOf(mode: string, onlyElsewhere: readonly string[]): Config['mode'] {
+  if (mode === 'zone' || mode === 'global') throw invalid(`--mode ${mode} is not available in this version; use standalone`)
+  if (mode !== 'standalone') throw invalid(`--mode must be standalone, not "${mode}"`)
+  if (onlyElsewhere.some((text) => text !== ''))
+    throw invalid('--zone and --global-address belong to --mode zone, which is not available in this version')
+  return mode
+}
+
+function logLevelOf(level: string): LogLevel {
+  const known = logLevels.find((each) => each === level)
+  if (known !== undefined) return known
+  throw invalid(`--log-level must be one of ${logLevels.join(', ')}, not "${level}"`)
+}
+
+function invalid(message: string): CoreError {
+  return new CoreError('invalid', message)
+}
