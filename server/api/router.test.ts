@@ -50,6 +50,7 @@ const session: SessionRow = {
   nodeId: 'default.dp-1',
   peer: '127.0.0.1:9',
   connectedAt: 1,
+  agent: null,
   types: [],
 }
 
