@@ -1,0 +1,120 @@
+import type { Metrics } from '../lib/metrics.ts'
+import { freshnessLevels } from '../model/freshness.ts'
+import type { InsightSummary } from '../model/views.ts'
+import type { Settings } from '../settings/settings.ts'
+
+/** Every metric of the core, by the name dashboards rely on. docs/METRICS.md describes them. */
+export type CoreMetrics = ReturnType<typeof createCoreMetrics>
+
+/** Seconds. From a write to memory to a disk that takes its time. */
+const STORE_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+/** Seconds. From the batch window to a slow interval. */
+const LAG_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
+const CONFIG_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+const LOOP_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1]
+const ATTEMPT_BUCKETS = [1, 2, 3, 4, 5, 7, 10, 20]
+/** Seconds an insight has waited. */
+const AGE_BOUNDS = [1, 5, 10, 15, 30, 60, 120, 300, 600] as const
+
+/** What is read when /metrics is. */
+export interface Observed {
+  readonly summary: () => InsightSummary
+  /** How long the insights of each type that have something to store have waited, in seconds; 0 for those that have nothing. */
+  readonly waits: () => ReadonlyMap<string, readonly number[]>
+  readonly sinks: () => readonly { readonly name: string; readonly intervalMs: number; readonly sessions: number }[]
+  readonly sessions: () => { readonly xds: number }
+}
+
+export function createCoreMetrics(metrics: Metrics, observed: Observed) {
+  metrics.collectDefaults()
+  metrics.gauge({ name: 'tidewatch_insights', help: 'Insights by freshness', labels: ['type', 'freshness'] }, (set) => {
+    for (const [type, counts] of Object.entries(observed.summary()))
+      for (const freshness of freshnessLevels) set({ type, freshness }, counts[freshness])
+  })
+  metrics.gauge({ name: 'tidewatch_insights_by_age', help: 'Insights whose wait is at most le seconds', labels: ['type', 'le'] }, (set) => {
+    for (const [type, waits] of observed.waits()) {
+      for (const bound of AGE_BOUNDS) set({ type, le: String(bound) }, waits.filter((wait) => wait <= bound).length)
+      set({ type, le: '+Inf' }, waits.length)
+    }
+  })
+  metrics.gauge(
+    { name: 'tidewatch_insight_age_max_seconds', help: 'The longest wait of an insight to be stored', labels: ['type'] },
+    (set) => {
+      for (const [type, waits] of observed.waits())
+        set(
+          { type },
+          waits.reduce((longest, wait) => Math.max(longest, wait), 0),
+        )
+    },
+  )
+  metrics.gauge(
+    { name: 'tidewatch_sink_flush_interval_seconds', help: 'How often at most a sink writes one insight', labels: ['sink'] },
+    (set) => {
+      for (const { name, intervalMs } of observed.sinks()) set({ sink: name }, intervalMs / 1000)
+    },
+  )
+  metrics.gauge({ name: 'tidewatch_sink_sessions', help: 'Live sessions a sink follows', labels: ['sink'] }, (set) => {
+    for (const { name, sessions } of observed.sinks()) set({ sink: name }, sessions)
+  })
+  metrics.gauge({ name: 'tidewatch_sessions', help: 'Live inbound streams', labels: ['protocol'] }, (set) =>
+    set({ protocol: 'xds' }, observed.sessions().xds),
+  )
+
+  return {
+    flushes: metrics.counter({ name: 'tidewatch_sink_flushes_total', help: 'Flushes of an insight by result', labels: ['sink', 'result'] }),
+    flushLag: metrics.histogram(
+      { name: 'tidewatch_sink_flush_lag_seconds', help: 'From a change to its being stored', labels: ['sink'] },
+      LAG_BUCKETS,
+    ),
+    storeOperations: metrics.counter({
+      name: 'tidewatch_store_operations_total',
+      help: 'Operations of the store',
+      labels: ['operation', 'type', 'result'],
+    }),
+    storeDuration: metrics.histogram(
+      {
+        name: 'tidewatch_store_operation_duration_seconds',
+        help: 'How long operations of the store took',
+        labels: ['operation', 'type', 'result'],
+      },
+      STORE_BUCKETS,
+    ),
+    conflicts: metrics.counter({
+      name: 'tidewatch_store_conflicts_total',
+      help: 'Conflicts, counted when their story ends',
+      labels: ['writer', 'lost_to', 'type', 'severity'],
+    }),
+    upsertAttempts: metrics.histogram(
+      { name: 'tidewatch_upsert_attempts', help: 'Attempts a write took', labels: ['writer', 'type', 'outcome'] },
+      ATTEMPT_BUCKETS,
+    ),
+    cacheRequests: metrics.counter({
+      name: 'tidewatch_cache_requests_total',
+      help: 'Reads through the cache',
+      labels: ['operation', 'type', 'result'],
+    }),
+    responses: metrics.counter({
+      name: 'tidewatch_discovery_responses_total',
+      help: 'Discovery responses sent and answered',
+      labels: ['protocol', 'type', 'result'],
+    }),
+    firstConfig: metrics.histogram(
+      { name: 'tidewatch_xds_first_config_seconds', help: 'From the opening of a stream to its first configuration', labels: [] },
+      CONFIG_BUCKETS,
+    ),
+    settingsChanges: metrics.counter({ name: 'tidewatch_settings_changes_total', help: 'Changes of tunables', labels: ['key', 'result'] }),
+    eventLoopLag: metrics.histogram({ name: 'tidewatch_event_loop_lag_seconds', help: 'How late timers fire', labels: [] }, LOOP_BUCKETS),
+    unhandledRejections: metrics.counter({
+      name: 'tidewatch_unhandled_rejections_total',
+      help: 'Promises that were rejected and nobody looked; anything above 0 is a bug',
+      labels: [],
+    }),
+  }
+}
+
+/** So that a counter nobody moved yet is there, at 0. */
+export function primeCounters(core: CoreMetrics, settings: Pick<Settings, 'list'>): void {
+  for (const result of ['written', 'unchanged', 'conflict', 'error']) core.flushes.add({ sink: 'dataplane', result }, 0)
+  for (const { key } of settings.list()) core.settingsChanges.add({ key, result: 'applied' }, 0)
+  core.unhandledRejections.add({}, 0)
+}

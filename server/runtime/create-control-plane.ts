@@ -1,0 +1,279 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { type Clock, createSystemClock } from '../lib/clock.ts'
+import { isCoreError } from '../lib/errors.ts'
+import { createMetrics } from '../lib/metrics.ts'
+import { type NewId, newRandomId, type Random, systemRandom } from '../lib/random.ts'
+import { type Part, superviseParts } from '../lib/supervisor.ts'
+import { createSessionRegistry } from '../discovery/session-registry.ts'
+import { loadKinds } from '../model/load-kinds.ts'
+import type { Counters, InstanceSelf } from '../model/views.ts'
+import { createSettings } from '../settings/settings.ts'
+import { createDataplaneSink } from '../sinks/dataplane-sink.ts'
+import { createInsightBoard } from '../sinks/insight-board.ts'
+import { createMemoryStore } from '../store/memory-store.ts'
+import { observedStore } from '../store/observed-store.ts'
+import { createReadCache, invalidatingStore } from '../store/read-cache.ts'
+import type { ResourceStore, StoreHealth } from '../store/resource-store.ts'
+import { openSqliteStore } from '../store/sqlite-store.ts'
+import { type ConflictRetry, createUpsert } from '../store/upsert.ts'
+import { createConflictLedger } from '../telemetry/conflict-ledger.ts'
+import { createEventLoopLag } from '../telemetry/event-loop-lag.ts'
+import { createResourceBuilder, type ResourceBuilder } from '../xds/build-resources.ts'
+import { createLifecycle } from '../xds/lifecycle.ts'
+import { createMeshDirectory } from '../xds/mesh-directory.ts'
+import { loadProtos } from '../xds/protos.ts'
+import { createXdsServer } from '../xds/xds-server.ts'
+import type { Config } from './config.ts'
+import type { ControlPlane } from './control-plane.ts'
+import { createCoreMetrics, primeCounters } from './core-metrics.ts'
+import { createDemoFleet } from './demo-fleet.ts'
+import { createUpsertObserver } from './upsert-observer.ts'
+
+/** What a test may put in the place of the real thing. */
+export interface Overrides {
+  readonly clock?: Clock
+  readonly random?: Random
+  readonly newId?: NewId
+  /** Changes what data planes are sent: to make a peer refuse it on purpose. */
+  readonly adaptBuilder?: (builder: ResourceBuilder) => ResourceBuilder
+}
+
+export interface RunningControlPlane extends ControlPlane {
+  /** Takes the ports it needs; rejects with `unavailable` naming the one that is taken. */
+  listen(): Promise<void>
+  /** Where the pages are, once main knows. */
+  setUrl(url: string): void
+  countUnhandledRejection(): void
+  /** Closes the store; after run has resolved. */
+  close(): Promise<void>
+}
+
+/** Counters are asked for by every page; within this time they share one answer. */
+const COUNTERS_KEPT_MS = 200
+const VERSION = '0.1.0'
+
+/** Builds everything in dependency order; starts nothing but the opening of the store and the reading of settings. */
+export async function createControlPlane(config: Config, log: Logger, overrides: Overrides = {}): Promise<RunningControlPlane> {
+  const { clock = createSystemClock(), random = systemRandom, newId = newRandomId, adaptBuilder = (builder) => builder } = overrides
+  const instance = newId()
+  const startedAt = clock.now()
+  const kinds = await loadKinds()
+  const metrics = createMetrics()
+  const dataDir = config.demo ? mkdtempSync(join(tmpdir(), 'tidewatch-demo-')) : config.dataDir
+  const opened = await openStore()
+  const onError = (what: string, error: unknown) => log.error({ err: error }, `could not ${what}`)
+
+  const observed = observedStore(opened, clock, ({ operation, type, result, seconds }) => {
+    core.storeOperations.add({ operation, type, result })
+    core.storeDuration.observe({ operation, type, result }, seconds)
+  })
+  const settings = createSettings({
+    store: observed,
+    clock,
+    newId,
+    onError,
+    onApplied: (key) => core.settingsChanges.add({ key, result: 'applied' }),
+  })
+  const cache = createReadCache({
+    store: observed,
+    clock,
+    ttlMs: settings.tunable('cache.ttlMs'),
+    onRequest: (labels) => core.cacheRequests.add(labels),
+  })
+  const store = invalidatingStore(observed, cache)
+  const conflicts = createConflictLedger({
+    clock,
+    onSettledMetric: ({ writer, lostTo, type, severity }) => core.conflicts.add({ writer, lost_to: lostTo, type, severity }),
+  })
+  const upsert = createUpsert({
+    store,
+    clock,
+    random,
+    observer: createUpsertObserver({
+      clock,
+      ledger: conflicts,
+      instance,
+      onAttempts: (labels, attempts) => core.upsertAttempts.observe(labels, attempts),
+    }),
+  })
+  const retry = (): ConflictRetry => ({
+    baseBackoffMs: settings.tunable('upsert.baseBackoffMs').get(),
+    maxBackoffMs: settings.tunable('upsert.maxBackoffMs').get(),
+    maxTimes: settings.tunable('upsert.maxTimes').get(),
+    jitterPercent: settings.tunable('upsert.jitterPercent').get(),
+  })
+  const board = createInsightBoard({ store, clock, ledger: conflicts, settings })
+  const sink = createDataplaneSink({
+    clock,
+    store,
+    settings,
+    ledger: conflicts,
+    board,
+    instance,
+    random,
+    log,
+    observer: {
+      flushed: (result) => core.flushes.add({ sink: 'dataplane', result }),
+      lag: (seconds) => core.flushLag.observe({ sink: 'dataplane' }, seconds),
+      attempts: (count, outcome) => core.upsertAttempts.observe({ writer: 'dataplane-sink', type: 'DataplaneInsight', outcome }, count),
+    },
+  })
+  const sessions = createSessionRegistry()
+  const protos = loadProtos()
+  const directory = createMeshDirectory({ store, builder: adaptBuilder(createResourceBuilder(protos)) })
+  const lifecycle = createLifecycle({
+    clock,
+    store,
+    cache,
+    upsert,
+    retry,
+    deregistrationDelayMs: settings.tunable('xds.deregistrationDelayMs'),
+    instance,
+    onError,
+  })
+  const xds = createXdsServer(
+    {
+      clock,
+      newId,
+      log,
+      instance,
+      protos,
+      directory,
+      lifecycle,
+      sessions,
+      status: sink,
+      tunables: {
+        refreshIntervalMs: settings.tunable('xds.refreshIntervalMs'),
+        nackBackoffMs: settings.tunable('xds.nackBackoffMs'),
+        cacheTtlMs: settings.tunable('cache.ttlMs'),
+      },
+      observer: {
+        response: (type, result) => core.responses.add({ protocol: 'xds', type, result }),
+        firstConfig: (seconds) => core.firstConfig.observe({}, seconds),
+      },
+      storeSignalsWrites: true,
+    },
+    { host: config.host, port: config.xdsPort },
+  )
+  const eventLoopLag = createEventLoopLag(clock, (seconds) => core.eventLoopLag.observe({}, seconds))
+  const demo = config.demo
+    ? createDemoFleet({ clock, random, log, xds: xds.address, meshes: config.meshes.map(({ name }) => name) })
+    : undefined
+  const core = createCoreMetrics(metrics, {
+    summary: board.summary,
+    waits: board.waits,
+    sinks: () => [sink.row()],
+    sessions: () => ({ xds: sessions.size('xds') }),
+  })
+
+  await settings.load(config.settings)
+  primeCounters(core, settings)
+
+  let url = ''
+  let kept: { readonly at: number; readonly counters: Counters } | undefined
+  let isListening = false
+
+  return {
+    clock,
+    kinds,
+    store,
+    settings,
+    board,
+    sessions,
+    conflicts,
+    demo,
+    sinks: () => [sink.row()],
+    nextFlushAt: sink.nextFlushAt,
+    counters() {
+      const now = clock.monotonic()
+      if (kept === undefined || now - kept.at >= COUNTERS_KEPT_MS) kept = { at: now, counters: count() }
+      return kept.counters
+    },
+    self: (): InstanceSelf => ({
+      id: instance,
+      pid: process.pid,
+      startedAt,
+      url,
+      xds: xds.address(),
+      kds: null,
+      version: VERSION,
+      store: config.store,
+      mode: config.mode,
+      demo: config.demo,
+      now: clock.now(),
+    }),
+    metricsText: metrics.text,
+    notReadyBecause() {
+      const problem = opened.problem()
+      return [
+        ...(isListening ? [] : ['xDS does not listen yet']),
+        ...(problem === null ? [] : [`the store does not answer: ${problem.message}`]),
+      ]
+    },
+    async listen() {
+      await createMeshes()
+      await xds.listen()
+      isListening = true
+    },
+    setUrl(known) {
+      url = known
+    },
+    countUnhandledRejection: () => core.unhandledRejections.add({}),
+    async run(signal) {
+      // Stopped in reverse: first what brings work, last what other parts still write through.
+      const parts: Part[] = [
+        { name: 'settings', run: settings.run },
+        { name: 'cache', run: cache.run },
+        { name: 'board', run: board.run },
+        { name: 'event loop lag', run: eventLoopLag.run },
+        { name: 'directory', run: directory.run },
+        { name: 'dataplane sink', run: sink.run },
+        { name: 'lifecycle', run: lifecycle.run },
+        { name: 'xDS', run: xds.run },
+        ...(demo === undefined ? [] : [{ name: 'simulated fleet', run: demo.run }]),
+      ]
+      await superviseParts(parts, signal, {
+        clock,
+        random,
+        onFailure: ({ part, error, nextInMs }) =>
+          log.error({ err: error, nextInMs: Math.round(nextInMs) }, `${part} failed; it is started again`),
+      })
+    },
+    async close() {
+      await store.close()
+      if (config.demo) rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+
+  async function openStore(): Promise<ResourceStore & StoreHealth> {
+    if (config.store === 'sqlite') return openSqliteStore(dataDir, { clock, kinds, instance })
+    return { ...createMemoryStore({ clock, kinds, instance }), problem: () => null }
+  }
+
+  /** So that a data plane can connect at once: its mesh must exist. */
+  async function createMeshes() {
+    for (const { name, spec } of config.meshes) {
+      await store.create({ key: { type: 'Mesh', mesh: '', name }, spec }, { writer: 'bootstrap' }).catch((error: unknown) => {
+        if (!isCoreError(error, 'already_exists')) throw error
+      })
+    }
+  }
+
+  function count(): Counters {
+    return {
+      summary: board.summary(),
+      strips: board.strips(),
+      sinks: [sink.row()],
+      conflicts: { cells: conflicts.matrix(), recent: conflicts.recent() },
+      sessions: { xds: sessions.size('xds') },
+      rejecting: board.rejecting(),
+      eventLoopLagMs: eventLoopLag.read(),
+      storeProblem: opened.problem(),
+      insightsTotal: board.total(),
+      insightsRevision: board.revision(),
+    }
+  }
+}

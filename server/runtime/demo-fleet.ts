@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { backoffDelayMs, type BackoffPolicy } from '../lib/backoff.ts'
+import type { Clock } from '../lib/clock.ts'
+import { CoreError } from '../lib/errors.ts'
+import type { Random } from '../lib/random.ts'
+import type { DemoFault } from '../model/views.ts'
+import type { DemoControls } from './control-plane.ts'
+
+/** The simulated fleet of --demo: a process of its own, told over IPC what to break; started again when it dies. */
+export interface DemoFleet extends DemoControls {
+  run(signal: AbortSignal): Promise<void>
+}
+
+export interface DemoFleetDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  /** host:port of our xDS. */
+  readonly xds: () => string
+  readonly meshes: readonly string[]
+}
+
+const DATA_PLANES = 200
+const ENTRY = join(import.meta.dirname, '../demo/fleet.ts')
+const RESTART: BackoffPolicy = { baseMs: 500, maxMs: 10_000, factor: 2, jitterPercent: 20 }
+const STABLE_AFTER_MS = 30_000
+const ANSWER_WITHIN_MS = 3_000
+
+interface FaultsMessage {
+  readonly kind: 'faults'
+  readonly faults: readonly DemoFault[]
+}
+
+export function createDemoFleet({ clock, random, log, xds, meshes }: DemoFleetDeps): DemoFleet {
+  let child: ChildProcess | undefined
+  let faults: readonly DemoFault[] = []
+  const waiting = new Set<() => void>()
+
+  return { list: () => faults, set, run }
+
+  async function set(name: string, active: boolean): Promise<void> {
+    if (!faults.some((fault) => fault.name === name)) {
+      throw new CoreError(
+        'not_found',
+        `there is no switch "${name}"; there are: ${faults.map((fault) => fault.name).join(', ') || 'none yet, the fleet is starting'}`,
+        { details: { name } },
+      )
+    }
+    const told = Promise.withResolvers<void>()
+    const onFaults = () => {
+      if (faults.find((fault) => fault.name === name)?.active === active) told.resolve()
+    }
+    waiting.add(onFaults)
+    const deadline = clock.at(clock.monotonic() + ANSWER_WITHIN_MS, () =>
+      told.reject(new CoreError('unavailable', 'the simulated fleet does not answer; it is started again when it has died')),
+    )
+    try {
+      child?.send({ kind: 'set', fault: name, active })
+      await told.promise
+    } finally {
+      waiting.delete(onFaults)
+      deadline.cancel()
+    }
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      const startedAt = clock.monotonic()
+      const code = await live(signal)
+      if (signal.aborted) return
+      if (clock.monotonic() - startedAt > STABLE_AFTER_MS) attempt = 1
+      const waitMs = backoffDelayMs(RESTART, attempt, random)
+      log.warn({ code, nextInMs: Math.round(waitMs) }, 'the simulated fleet ended; it is started again')
+      await clock.sleep(waitMs, signal).catch(() => undefined)
+    }
+  }
+
+  /** One life of the process. */
+  function live(signal: AbortSignal): Promise<number | null> {
+    return new Promise((resolve) => {
+      const started = spawn(process.execPath, [ENTRY, '--xds', xds(), '--dataplanes', String(DATA_PLANES), '--meshes', meshes.join(',')], {
+        stdio: ['ignore', 2, 2, 'ipc'],
+      })
+      child = started
+      const onAbort = () => started.kill('SIGTERM')
+      signal.addEventListener('abort', onAbort, { once: true })
+      started.on('message', (message) => {
+        if ((message as FaultsMessage).kind !== 'faults') return
+        faults = (message as FaultsMessage).faults
+        for (const tell of waiting) tell()
+      })
+      started.on('error', () => undefined)
+      started.on('close', (code) => {
+        signal.removeEventListener('abort', onAbort)
+        child = undefined
+        faults = []
+        resolve(code)
+      })
+    })
+  }
+}

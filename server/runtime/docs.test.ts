@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { tunables } from '../model/tunables.ts'
+import { flags } from './config.ts'
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/CONFIGURATION.md'), 'utf8')
+/** Cells of each table row; formatters may pad them. */
+const rows = page
+  .split('\n')
+  .filter((line) => line.startsWith('|'))
+  .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')))
+
+describe('the configuration page', () => {
+  it('names every flag with its environment variable and default', () => {
+    for (const [flag, { env, default: initial }] of Object.entries(flags)) {
+      expect(rows.find((cells) => cells[1] === `--${flag}`)?.slice(2, 4)).toEqual([env, initial])
+    }
+  })
+
+  it('names every tunable with its default and range', () => {
+    for (const [key, { default: initial, range }] of Object.entries(tunables)) {
+      expect(rows.find((cells) => cells[1] === key)?.slice(2, 4)).toEqual([String(initial), `${range.min}..${range.max}`])
+    }
+  })
+
+  it('names no tunable that is not there', () => {
+    const named = rows.map((cells) => cells[1] ?? '').filter((name) => name.includes('.') && !name.startsWith('--'))
+    expect(named.filter((name) => !Object.hasOwn(tunables, name))).toEqual([])
+  })
+})
