@@ -4,12 +4,15 @@ import type { ResourceChange } from './resource-store.ts'
 export interface ChangeFeed {
   publish(changes: readonly ResourceChange[]): void
   subscribe(signal: AbortSignal): AsyncIterable<ResourceChange>
-  /** Ends all readers. */
+  /** Ends all readers once they have read what is there. */
   close(): void
+  /** Readers that did not end: 0 when nothing is left behind. */
   readers(): number
 }
 
 export const DEFAULT_BACKLOG = 100_000
+/** Changes taken before their room in the backlog is given back. */
+const TRIM_AFTER = 1_024
 
 export function createChangeFeed(maxBacklog = DEFAULT_BACKLOG): ChangeFeed {
   const readers = new Set<Reader>()
@@ -18,15 +21,20 @@ export function createChangeFeed(maxBacklog = DEFAULT_BACKLOG): ChangeFeed {
       for (const reader of readers) reader.offer(changes)
     },
     subscribe(signal) {
-      const reader = createReader(maxBacklog, () => readers.delete(reader))
-      if (signal.aborted) reader.end()
-      else readers.add(reader)
-      const onAbort = () => reader.end()
-      signal.addEventListener('abort', onAbort, { once: true })
-      return reader.iterable(() => signal.removeEventListener('abort', onAbort))
+      const onAbort = () => reader.end({ reads: 'nothing more' })
+      const reader = createReader(maxBacklog, () => {
+        readers.delete(reader)
+        signal.removeEventListener('abort', onAbort)
+      })
+      if (signal.aborted) reader.end({ reads: 'nothing more' })
+      else {
+        readers.add(reader)
+        signal.addEventListener('abort', onAbort, { once: true })
+      }
+      return reader.changes()
     },
     close() {
-      for (const reader of readers) reader.end()
+      for (const reader of readers) reader.end({ reads: 'what is there' })
     },
     readers: () => readers.size,
   }
@@ -34,50 +42,48 @@ export function createChangeFeed(maxBacklog = DEFAULT_BACKLOG): ChangeFeed {
 
 interface Reader {
   offer(changes: readonly ResourceChange[]): void
-  end(): void
-  iterable(release: () => void): AsyncIterable<ResourceChange>
+  end(rest: { readonly reads: 'nothing more' | 'what is there' }): void
+  changes(): AsyncIterable<ResourceChange>
 }
 
-function createReader(maxBacklog: number, forget: () => void): Reader {
+function createReader(maxBacklog: number, onEnd: () => void): Reader {
   let backlog: ResourceChange[] = []
   let taken = 0
-  let isOver = false
+  let hasEnded = false
   let wake: (() => void) | undefined
 
-  const end = () => {
-    isOver = true
-    forget()
-    wake?.()
-  }
-  return {
-    end,
+  const reader: Reader = {
     offer(changes) {
-      if (backlog.length - taken + changes.length > maxBacklog) {
-        backlog = [{ kind: 'resync' }]
-        taken = 0
-      } else {
-        for (const change of changes) backlog.push(change)
-      }
+      if (backlog.length - taken + changes.length > maxBacklog) restart([{ kind: 'resync' }])
+      else for (const change of changes) backlog.push(change)
       wake?.()
     },
-    async *iterable(release) {
+    end({ reads }) {
+      hasEnded = true
+      if (reads === 'nothing more') restart([])
+      onEnd()
+      wake?.()
+    },
+    async *changes() {
       try {
-        while (!isOver) {
+        for (;;) {
           const change = backlog[taken]
-          if (change === undefined) {
-            backlog = []
-            taken = 0
-            await new Promise<void>((resolve) => (wake = resolve))
-            wake = undefined
-          } else {
+          if (change !== undefined) {
             taken++
+            if (taken === TRIM_AFTER) restart(backlog.slice(taken))
             yield change
-          }
+          } else if (hasEnded) return
+          else await new Promise<void>((resolve) => (wake = resolve))
         }
       } finally {
-        release()
-        end()
+        reader.end({ reads: 'nothing more' })
       }
     },
+  }
+  return reader
+
+  function restart(changes: ResourceChange[]) {
+    backlog = changes
+    taken = 0
   }
 }

@@ -1,11 +1,36 @@
-import { CoreError, isCoreError, toCoreError } from '../lib/errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import { CoreError, toCoreError } from '../lib/errors.ts'
 import type { Kinds } from '../model/kind.ts'
 import { type KeyString, type Resource, type ResourceDraft, type ResourceKey, toKeyString, type Version } from '../model/resource.ts'
 import { createChangeFeed } from './change-feed.ts'
-import { deepFreeze, frozenCopy } from './freeze.ts'
-import type { ListQuery, Page, ResourceChange, ResourceStore, Write, WriteOptions, WriteResult } from './resource-store.ts'
-import { checkKey, comparePositions, fromCursor, keyOfWrite, kindOf, limitOf, lostToOf, refusal, toCursor } from './store-rules.ts'
+import { toStoredValue } from './json-value.ts'
+import type {
+  ListQuery,
+  Page,
+  ReadOptions,
+  ResourceChange,
+  ResourceStore,
+  StoreHealth,
+  Write,
+  WriteOptions,
+  WriteResult,
+} from './resource-store.ts'
+import {
+  checkKey,
+  checkOpen,
+  comparePositions,
+  fromCursor,
+  hasLabels,
+  keyOfWrite,
+  kindOf,
+  limitOf,
+  lostToOf,
+  ownerOf,
+  plainKey,
+  refusal,
+  toPage,
+  wantedKeys,
+} from './store-rules.ts'
 
 export interface MemoryStoreDeps {
   readonly clock: Pick<Clock, 'now'>
@@ -17,67 +42,61 @@ export interface MemoryStoreDeps {
 }
 
 /** Everything in memory: for trials and tests. Gone with the process. */
-export function createMemoryStore({ clock, kinds, instance, maxBacklog }: MemoryStoreDeps): ResourceStore {
+export function createMemoryStore({ clock, kinds, instance, maxBacklog }: MemoryStoreDeps): ResourceStore & StoreHealth {
   const resources = new Map<KeyString, Resource>()
   const owned = new Map<KeyString, Set<KeyString>>()
+  /** Keys of each type in list order; gone when one came or went, made again by the next list. */
+  const ordered = new Map<string, readonly ResourceKey[]>()
   const feed = createChangeFeed(maxBacklog)
   let sequence = 0
   let isClosed = false
 
   return {
-    async get<S>(key: ResourceKey, options: { readonly signal?: AbortSignal } = {}) {
-      checkOpen(options.signal)
+    async get<S>(key: ResourceKey, options: ReadOptions = {}) {
+      checkOpen(isClosed, options)
       checkKey(kinds, key)
       const found = resources.get(toKeyString(key))
       if (found === undefined) throw refusal.notFound(key)
       return found as Resource<S>
     },
-    async list<S>(query: ListQuery, options: { readonly signal?: AbortSignal } = {}) {
-      checkOpen(options.signal)
+    async list<S>(query: ListQuery, options: ReadOptions = {}) {
+      checkOpen(isClosed, options)
       return list<S>(query)
     },
     async create<S>(draft: ResourceDraft<S>, options: WriteOptions) {
-      return (await one({ kind: 'create', draft }, options)) as Resource<S>
+      return one({ kind: 'create', draft }, options) as Resource<S>
     },
     async update<S>(resource: Resource<S>, options: WriteOptions) {
-      return (await one({ kind: 'update', resource }, options)) as Resource<S>
+      return one({ kind: 'update', resource }, options) as Resource<S>
     },
     async delete(key, { expectedVersion, ...options }) {
-      await one({ kind: 'delete', key, ...(expectedVersion !== undefined && { expectedVersion }) }, options)
+      one({ kind: 'delete', key, ...(expectedVersion !== undefined && { expectedVersion }) }, options)
     },
-    writeBatch,
+    writeBatch: async (writes, options) => writeBatch(writes, options),
     changes(signal) {
-      checkOpen(undefined)
+      checkOpen(isClosed, {})
       return feed.subscribe(signal)
     },
+    problem: () => null,
     async close() {
       isClosed = true
       feed.close()
     },
   }
 
-  function checkOpen(signal: AbortSignal | undefined) {
-    if (isClosed) throw refusal.closed()
-    if (signal?.aborted) throw new CoreError('aborted', 'the caller ended it', { cause: signal.reason })
-  }
-
-  async function one(write: Write, options: WriteOptions): Promise<Resource | undefined> {
-    const [result] = await writeBatch([write], options)
+  function one(write: Write, options: WriteOptions): Resource | undefined {
+    const [result] = writeBatch([write], options)
     if (result === undefined) throw new CoreError('internal', 'a write was not answered')
     if (!result.ok) throw result.error
     return result.resource
   }
 
-  async function writeBatch(
-    writes: readonly Write[],
-    options: WriteOptions & { readonly atomic?: boolean },
-  ): Promise<readonly WriteResult[]> {
-    checkOpen(options.signal)
+  function writeBatch(writes: readonly Write[], options: WriteOptions & { readonly atomic?: boolean }): readonly WriteResult[] {
+    checkOpen(isClosed, options)
     const undo: (() => void)[] = []
     const changes: ResourceChange[] = []
     const results = writes.map((write) => tryApply(write))
-    const failed = results.some(({ ok }) => !ok)
-    if (options.atomic === true && failed) {
+    if (options.atomic === true && results.some(({ ok }) => !ok)) {
       for (const step of undo.toReversed()) step()
       return results.map((result, index) =>
         result.ok ? { ok: false, error: refusal.notInAtomicBatch(keyOfWrite(writes[index]!)) } : result,
@@ -91,7 +110,6 @@ export function createMemoryStore({ clock, kinds, instance, maxBacklog }: Memory
         const resource = apply(write)
         return resource === undefined ? { ok: true } : { ok: true, resource }
       } catch (error) {
-        if (!isCoreError(error)) throw error
         return { ok: false, error: toCoreError(error) }
       }
     }
@@ -109,21 +127,13 @@ export function createMemoryStore({ clock, kinds, instance, maxBacklog }: Memory
     }
 
     function created(draft: ResourceDraft): Resource {
-      const kind = checkKey(kinds, draft.key)
+      checkKey(kinds, draft.key)
       if (resources.has(toKeyString(draft.key))) throw refusal.alreadyExists(draft.key)
-      const owner = draft.owner ?? kind.ownerOf?.(draft.key)
+      const owner = ownerOf(kinds, draft)
       if (owner !== undefined && !resources.has(toKeyString(owner))) throw refusal.ownerMissing(draft.key, owner)
+      const content = contentOf(draft)
       const now = clock.now()
-      return {
-        key: draft.key,
-        labels: draft.labels ?? {},
-        spec: draft.spec,
-        ...(draft.status !== undefined && { status: draft.status }),
-        ...(owner !== undefined && { owner }),
-        ...stamp(),
-        createdAt: now,
-        modifiedAt: now,
-      }
+      return { key: plainKey(draft.key), ...content, ...(owner !== undefined && { owner }), ...stamp(), createdAt: now, modifiedAt: now }
     }
 
     function updated(next: Resource): Resource {
@@ -131,34 +141,21 @@ export function createMemoryStore({ clock, kinds, instance, maxBacklog }: Memory
       const present = resources.get(toKeyString(next.key))
       if (present === undefined) throw refusal.notFound(next.key)
       if (present.version !== next.version) throw refusal.conflict(next.key, lostToOf(present))
+      const content = contentOf(next)
       const { status: _dropped, ...kept } = present
-      return {
-        ...kept,
-        labels: next.labels,
-        spec: next.spec,
-        ...(next.status !== undefined && { status: next.status }),
-        ...stamp(),
-        modifiedAt: clock.now(),
-      }
+      return { ...kept, ...content, ...stamp(), modifiedAt: clock.now() }
     }
 
     function stamp() {
-      return { version: String(++sequence) as Version, writer: { name: options.writer, instance } }
+      return { version: String(++sequence) as Version, writer: Object.freeze({ name: options.writer, instance }) }
     }
 
     function put(resource: Resource): Resource {
       const id = toKeyString(resource.key)
       const before = resources.get(id)
-      // A copy, so that nothing the caller still holds can change what is stored.
-      const stored = deepFreeze({
-        ...resource,
-        key: { ...resource.key },
-        labels: frozenCopy(resource.labels),
-        spec: frozenCopy(resource.spec),
-        ...(resource.status !== undefined && { status: frozenCopy(resource.status) }),
-      })
+      const stored = Object.freeze(resource)
       resources.set(id, stored)
-      if (before === undefined) own(stored)
+      if (before === undefined) adopt(stored)
       undo.push(() => {
         if (before === undefined) forget(stored)
         else resources.set(id, before)
@@ -181,13 +178,14 @@ export function createMemoryStore({ clock, kinds, instance, maxBacklog }: Memory
       forget(resource)
       undo.push(() => {
         resources.set(id, resource)
-        own(resource)
+        adopt(resource)
       })
       changes.push({ kind: 'deleted', key: resource.key, version: resource.version })
     }
   }
 
-  function own({ key, owner }: Resource) {
+  function adopt({ key, owner }: Resource) {
+    ordered.delete(key.type)
     if (owner === undefined) return
     const ownerId = toKeyString(owner)
     const children = owned.get(ownerId) ?? new Set()
@@ -197,6 +195,7 @@ export function createMemoryStore({ clock, kinds, instance, maxBacklog }: Memory
   function forget({ key, owner }: Resource) {
     const id = toKeyString(key)
     resources.delete(id)
+    ordered.delete(key.type)
     if (owner === undefined) return
     const ownerId = toKeyString(owner)
     const children = owned.get(ownerId)
@@ -207,24 +206,49 @@ export function createMemoryStore({ clock, kinds, instance, maxBacklog }: Memory
   function list<S>(query: ListQuery): Page<Resource<S>> {
     kindOf(kinds, query.type)
     const limit = limitOf(query)
-    const after = query.cursor === undefined ? undefined : fromCursor(query.cursor)
-    const candidates =
-      query.keys === undefined
-        ? resources.values()
-        : query.keys.map((key) => resources.get(toKeyString(key))).filter((resource) => resource !== undefined)
-    const matching = [...candidates]
-      .filter(
-        ({ key, labels }) =>
-          key.type === query.type && (query.mesh === undefined || key.mesh === query.mesh) && hasLabels(labels, query.labels),
-      )
-      .sort((a, b) => comparePositions(a.key, b.key))
-    const rest = after === undefined ? matching : matching.filter(({ key }) => comparePositions(key, after) > 0)
-    const items = rest.slice(0, limit) as Resource<S>[]
-    const last = items.at(-1)
-    return rest.length > items.length && last !== undefined ? { items, nextCursor: toCursor(last.key) } : { items }
+    const found: Resource[] = []
+    for (const key of query.keys === undefined ? keysFrom(query) : wantedKeys({ ...query, keys: query.keys })) {
+      const resource = resources.get(toKeyString(key))
+      if (resource === undefined || !hasLabels(resource, query.labels)) continue
+      found.push(resource)
+      if (found.length > limit) break
+    }
+    return toPage(found, limit)
+  }
+
+  function* keysFrom({ type, mesh, cursor }: ListQuery): Iterable<ResourceKey> {
+    const keys = orderedKeys(type)
+    const after = cursor === undefined ? undefined : fromCursor(cursor)
+    for (let index = after === undefined ? 0 : firstAfter(keys, after); index < keys.length; index++) {
+      if (mesh === undefined || keys[index]!.mesh === mesh) yield keys[index]!
+    }
+  }
+
+  function orderedKeys(type: string): readonly ResourceKey[] {
+    const known = ordered.get(type)
+    if (known !== undefined) return known
+    const keys = [...resources.values()].flatMap(({ key }) => (key.type === type ? [key] : [])).sort(comparePositions)
+    ordered.set(type, keys)
+    return keys
   }
 }
 
-function hasLabels(labels: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string>> = {}): boolean {
-  return Object.entries(wanted).every(([label, value]) => labels[label] === value)
+function contentOf({ labels, spec, status }: Pick<ResourceDraft, 'labels' | 'spec' | 'status'>) {
+  return {
+    labels: toStoredValue(labels ?? {}, 'labels').value() as Readonly<Record<string, string>>,
+    spec: toStoredValue(spec, 'spec').value(),
+    ...(status !== undefined && { status: toStoredValue(status, 'status').value() }),
+  }
+}
+
+/** Where the first key after a position is, in a sorted list. */
+function firstAfter(keys: readonly ResourceKey[], position: Pick<ResourceKey, 'mesh' | 'name'>): number {
+  let low = 0
+  let high = keys.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (comparePositions(keys[middle]!, position) <= 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }

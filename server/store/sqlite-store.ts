@@ -1,441 +1,312 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import type { Clock } from '../lib/clock.ts'
-import { CoreError } from '../lib/errors.ts'
+import { type Clock, yieldToEventLoop } from '../lib/clock.ts'
+import { CoreError, toCoreError } from '../lib/errors.ts'
 import type { Kinds } from '../model/kind.ts'
-import {
-  type KeyString,
-  type LostTo,
-  type Resource,
-  type ResourceDraft,
-  type ResourceKey,
-  toKeyString,
-  type Version,
-} from '../model/resource.ts'
+import type { Resource, ResourceDraft, ResourceKey, Version } from '../model/resource.ts'
 import { createChangeFeed } from './change-feed.ts'
-import { deepFreeze, frozenCopy } from './freeze.ts'
-import type { ListQuery, Page, ResourceChange, ResourceStore, StoreHealth, Write, WriteOptions, WriteResult } from './resource-store.ts'
-import {
-  ALREADY_EXISTS,
-  CONFLICT,
-  DONE,
-  NOT_FOUND,
-  OWNER_MISSING,
-  type Place,
-  ROLLED_BACK,
-  type WorkerAnswer,
-  type WorkerOptions,
-  type WorkerRequest,
-  type WorkerWrite,
-} from './sqlite-worker-protocol.ts'
-import { checkKey, comparePositions, fromCursor, keyOfWrite, kindOf, limitOf, refusal, toCursor } from './store-rules.ts'
+import { type StoredValue, toStoredValue } from './json-value.ts'
+import type {
+  ListQuery,
+  ReadOptions,
+  ResourceChange,
+  ResourceStore,
+  StoreHealth,
+  Write,
+  WriteOptions,
+  WriteResult,
+} from './resource-store.ts'
+import { explainFault } from './sqlite-faults.ts'
+import { openSqliteReader, placeOf, type SqliteReader, type SqliteReaderOptions } from './sqlite-reader.ts'
+import { outcome, type Place, type Winner, type WorkerAnswer, type WorkerOptions, type WorkerWrite } from './sqlite-worker-protocol.ts'
+import { type Job, type JobAnswer, type SqliteWriter, startSqliteWriter, type StartThread } from './sqlite-writer.ts'
+import { checkKey, checkOpen, keyOfWrite, kindOf, ownerOf, plainKey, refusal } from './store-rules.ts'
 
 export interface SqliteStoreDeps {
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'at'>
   readonly kinds: Kinds
+  /** Named as the instance of every writer. */
   readonly instance: string
+  /** Changes a slow reader may have unread before it is told to resync. */
   readonly maxBacklog?: number
 }
 
-/** Rows one transaction carries at most; what waits beyond them goes with the next. */
-const MAX_ROWS = 2_000
-/** Last written or read resources kept at hand: this process is the file's only writer, so they are never out of date. */
-const MAX_RECENT = 20_000
+export interface SqliteStoreOptions extends SqliteReaderOptions {
+  /** Made if missing; used by one process at a time. */
+  readonly folder: string
+}
 
 const FILE = 'tidewatch.db'
 const LOCK_FILE = 'tidewatch.lock'
-
-interface Waiting {
-  readonly write: Write
-  readonly writer: string
-  /** Writes of one atomic batch share it. */
-  readonly batch: symbol | undefined
-  readonly answer: (result: WriteResult) => void
-}
+/** Committed rows made into resources before others get a turn of the event loop. */
+const ROWS_PER_TURN = 100
 
 /**
- * Opens the store in a folder, making both if missing. Writes go to a worker thread; what is asked for while a commit is
- * under way goes with the next one, whoever asked, so a thousand single writes cost a few commits. Reads are answered here,
- * and see every write that was acknowledged.
+ * Opens the store in a folder. Writes go to a thread of their own in group commits; reads are answered here, on a connection
+ * of their own, and see every write that was acknowledged. Changes are published and writers answered in the order of the
+ * commits.
  *
  * Throws `unavailable` with one line that names the file, what is wrong and what would help: in use by another process,
- * damaged, written by a newer version, not writable.
+ * damaged, written by a newer version, not readable or not writable.
  */
-export async function openSqliteStore(
-  folder: string,
-  { clock, kinds, instance, maxBacklog }: SqliteStoreDeps,
-): Promise<ResourceStore & StoreHealth> {
-  makeFolder(folder)
-  const path = join(folder, FILE)
-  const { worker, highestVersion: highestStored } = await startWorker({ path, lockPath: join(folder, LOCK_FILE) }, onAnswer)
-  let highestVersion = highestStored
-  const reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
-  const feed = createChangeFeed(maxBacklog)
-  const recent = new Map<KeyString, Resource>()
-  const queries = new Map<string, ReturnType<DatabaseSync['prepare']>>()
-  const waiting: Waiting[] = []
-  let underWay: readonly (Waiting & { readonly prepared: Prepared })[] = []
-  let problem: { readonly message: string; readonly since: number } | null = null
-  let isClosing = false
-  let idle: (() => void) | undefined
+export async function openSqliteStore(options: SqliteStoreOptions, deps: SqliteStoreDeps): Promise<ResourceStore & StoreHealth> {
+  const { clock, instance, kinds } = deps
+  makeFolder(options.folder)
+  const path = join(options.folder, FILE)
+  const writer = await startSqliteWriter({ clock, instance, startThread: threadFor({ path, lockPath: join(options.folder, LOCK_FILE) }) })
+  const reader = await openReader(path, { options, writer })
+  const feed = createChangeFeed(deps.maxBacklog)
+  /** Answered, but not yet told to those who wait. */
+  const answered: { readonly batch: Batch; readonly answer: JobAnswer }[] = []
+  let telling: Promise<void> | undefined
+  let closing: Promise<void> | undefined
 
   return {
-    async get<S>(key: ResourceKey, options: { readonly signal?: AbortSignal } = {}) {
-      checkOpen(options.signal)
+    async get<S>(key: ResourceKey, reading: ReadOptions = {}) {
+      checkOpen(closing !== undefined, reading)
       checkKey(kinds, key)
-      const found = recent.get(toKeyString(key)) ?? readOne(key)
+      const found = reader.get(key)
       if (found === undefined) throw refusal.notFound(key)
       return found as Resource<S>
     },
-    async list<S>(query: ListQuery, options: { readonly signal?: AbortSignal } = {}) {
-      checkOpen(options.signal)
-      return list<S>(query)
+    async list<S>(query: ListQuery, reading: ReadOptions = {}) {
+      checkOpen(closing !== undefined, reading)
+      kindOf(kinds, query.type)
+      return reader.list<S>(query)
     },
-    async create<S>(draft: ResourceDraft<S>, options: WriteOptions) {
-      return (await one({ kind: 'create', draft }, options)) as Resource<S>
+    async create<S>(draft: ResourceDraft<S>, writing: WriteOptions) {
+      return (await one({ kind: 'create', draft }, writing)) as Resource<S>
     },
-    async update<S>(resource: Resource<S>, options: WriteOptions) {
-      return (await one({ kind: 'update', resource }, options)) as Resource<S>
+    async update<S>(resource: Resource<S>, writing: WriteOptions) {
+      return (await one({ kind: 'update', resource }, writing)) as Resource<S>
     },
-    async delete(key, { expectedVersion, ...options }) {
-      await one({ kind: 'delete', key, ...(expectedVersion !== undefined && { expectedVersion }) }, options)
+    async delete(key, { expectedVersion, ...writing }) {
+      await one({ kind: 'delete', key, ...(expectedVersion !== undefined && { expectedVersion }) }, writing)
     },
-    writeBatch,
+    writeBatch: async (writes, writing) => writeBatch(writes, writing),
     changes(signal) {
-      checkOpen(undefined)
+      checkOpen(closing !== undefined, {})
       return feed.subscribe(signal)
     },
-    problem: () => problem,
-    async close() {
-      if (isClosing) return
-      isClosing = true
-      if (underWay.length + waiting.length > 0) await new Promise<void>((resolve) => (idle = resolve))
-      feed.close()
-      reader.close()
-      const ended = new Promise((resolve) => worker.once('exit', resolve))
-      worker.postMessage('close')
-      await ended
-    },
+    problem: () => writer.problem(),
+    close: () => (closing ??= close()),
   }
 
-  function checkOpen(signal: AbortSignal | undefined) {
-    if (isClosing) throw refusal.closed()
-    if (signal?.aborted) throw new CoreError('aborted', 'the caller ended it', { cause: signal.reason })
+  async function close() {
+    await writer.close()
+    await telling
+    feed.close()
+    reader.close()
   }
 
-  // Writes
-
-  async function one(write: Write, options: WriteOptions): Promise<Resource | undefined> {
-    const [result] = await writeBatch([write], options)
+  async function one(write: Write, writing: WriteOptions): Promise<Resource | undefined> {
+    const [result] = await writeBatch([write], writing)
     if (result === undefined) throw new CoreError('internal', 'a write was not answered')
     if (!result.ok) throw result.error
     return result.resource
   }
 
-  async function writeBatch(
+  /** Everything is taken from the caller before this returns: what it changes afterwards is not seen. */
+  function writeBatch(
     writes: readonly Write[],
-    options: WriteOptions & { readonly atomic?: boolean },
-  ): Promise<readonly WriteResult[]> {
-    checkOpen(options.signal)
-    if (writes.length === 0) return []
-    const batch = options.atomic === true ? Symbol('atomic') : undefined
-    const results = Promise.all(
-      writes.map((write) => new Promise<WriteResult>((answer) => waiting.push({ write, writer: options.writer, batch, answer }))),
-    )
-    // Not at once: what else this turn writes goes along.
-    queueMicrotask(sendNext)
-    return results
-  }
-
-  function sendNext() {
-    if (underWay.length > 0 || waiting.length === 0) return
-    const group = takeGroup()
-    const sent: (Waiting & { readonly prepared: Prepared })[] = []
-    const writes: WorkerWrite[] = []
-    const atomic: [number, number][] = []
-    for (let index = 0; index < group.length;) {
-      const first = group[index]!
-      const whole = first.batch === undefined ? [first] : group.slice(index).filter(({ batch }) => batch === first.batch)
-      const prepared = whole.map((each) => tryPrepare(each))
-      const refused = prepared.some((each) => each instanceof CoreError)
-      const from = writes.length
-      for (const [each, item] of whole.entries()) {
-        const made = prepared[each]!
-        if (made instanceof CoreError) item.answer({ ok: false, error: made })
-        else if (first.batch !== undefined && refused) item.answer({ ok: false, error: refusal.notInAtomicBatch(keyOfWrite(item.write)) })
-        else {
-          sent.push({ ...item, prepared: made })
-          writes.push(made.write)
+    writing: WriteOptions & { readonly atomic?: boolean },
+  ): Promise<readonly WriteResult[]> | readonly WriteResult[] {
+    checkOpen(closing !== undefined, writing)
+    const isAtomic = writing.atomic === true
+    const rows: readonly (Row | CoreError)[] = writes.map((write) => tryPrepare(write, writing.writer))
+    const sound = rows.filter((row): row is Row => !(row instanceof CoreError))
+    if (sound.length === 0 || (isAtomic && sound.length < rows.length)) {
+      return rows.map((row) => ({ ok: false, error: row instanceof CoreError ? row : refusal.notInAtomicBatch(keyOf(row.write.key)) }))
+    }
+    return new Promise((resolve, reject) => {
+      const batch: Batch = { rows, resolve: settledBy(resolve) }
+      const job: Job = {
+        writes: sound.map(({ write }) => write),
+        isAtomic,
+        settle(answer) {
+          answered.push({ batch, answer })
+          telling ??= tellAll()
+        },
+      }
+      writer.submit(job)
+      const { signal } = writing
+      const onAbort = () => {
+        writer.withdraw(job)
+        if (signal !== undefined) reject(refusal.aborted(signal))
+      }
+      signal?.addEventListener('abort', onAbort, { once: true })
+      function settledBy(settle: typeof resolve): typeof resolve {
+        return (results) => {
+          signal?.removeEventListener('abort', onAbort)
+          settle(results)
         }
       }
-      if (first.batch !== undefined && writes.length > from) atomic.push([from, writes.length])
-      index += whole.length
-    }
-    if (sent.length === 0) return queueMicrotask(afterAnswer)
-    underWay = sent
-    const request: WorkerRequest = { instance, writes, atomic, highestVersion }
-    worker.postMessage(request)
+    })
   }
 
-  function takeGroup(): Waiting[] {
-    let size = Math.min(waiting.length, MAX_ROWS)
-    // An atomic batch is never cut in two.
-    while (size < waiting.length && waiting[size]!.batch !== undefined && waiting[size]!.batch === waiting[size - 1]!.batch) size++
-    return waiting.splice(0, size)
-  }
-
-  interface Prepared {
-    readonly write: WorkerWrite
-    /** What is stored if it is done; undefined for a delete. */
-    readonly resource: Resource | undefined
-  }
-
-  function tryPrepare(item: Waiting): Prepared | CoreError {
+  function tryPrepare(write: Write, by: string): Row | CoreError {
     try {
-      return prepare(item)
+      return prepare(write, by)
     } catch (error) {
-      if (error instanceof CoreError) return error
-      return new CoreError('invalid', `${keyOfWrite(item.write).name} can't be stored as JSON`, { cause: error })
+      return toCoreError(error)
     }
   }
 
-  function prepare({ write, writer }: Waiting): Prepared {
-    const kind = checkKey(kinds, keyOfWrite(write))
+  function prepare(write: Write, by: string): Row {
+    checkKey(kinds, keyOfWrite(write))
     if (write.kind === 'delete') {
-      return {
-        write: {
-          kind: 'delete',
-          key: placeOf(write.key),
-          expected: write.expectedVersion === undefined ? null : Number(write.expectedVersion),
-        },
-        resource: undefined,
-      }
+      const expected = write.expectedVersion === undefined ? null : toNumber(write.expectedVersion)
+      return { write: { kind: 'delete', key: placeOf(write.key), expected }, chars: 0, replaces: undefined, toResource: undefined }
     }
-    const at = clock.now()
-    const version = ++highestVersion
     const given = write.kind === 'create' ? write.draft : write.resource
-    const shared = {
-      key: placeOf(given.key),
-      version,
-      at,
-      writer,
-      labels: JSON.stringify(given.labels ?? {}),
-      spec: JSON.stringify(given.spec ?? null),
-      status: given.status === undefined ? null : JSON.stringify(given.status),
-    }
-    const stamped = { version: String(version) as Version, modifiedAt: at, writer: { name: writer, instance } }
-    if (write.kind === 'update') {
-      const resource = Object.freeze({ ...write.resource, ...frozenContent(write.resource), ...stamped })
-      return { write: { kind: 'update', ...shared, expected: Number(write.resource.version) }, resource }
-    }
-    const owner = write.draft.owner ?? kind.ownerOf?.(write.draft.key)
-    const resource: Resource = Object.freeze({
-      key: deepFreeze({ ...write.draft.key }),
-      ...frozenContent(write.draft),
-      ...stamped,
-      createdAt: at,
-      ...(owner !== undefined && { owner: deepFreeze({ ...owner }) }),
-    })
-    return { write: { kind: 'create', ...shared, owner: owner === undefined ? null : placeOf(owner) }, resource }
-  }
-
-  function onAnswer(message: WorkerAnswer) {
-    const answered = underWay
-    underWay = []
-    if (message.kind === 'committed') {
-      problem = null
-      publish(answered, message)
-    } else if (message.kind === 'failed') {
-      problem ??= { message: message.message, since: clock.now() }
-      // Nothing of it was written, so writing it again is safe.
-      const error = new CoreError('unavailable', message.message, { safeToRetry: true })
-      for (const { answer } of answered) answer({ ok: false, error })
-    }
-    afterAnswer()
-  }
-
-  function afterAnswer() {
-    sendNext()
-    if (underWay.length === 0 && waiting.length === 0) idle?.()
-  }
-
-  function publish(answered: typeof underWay, { outcomes, winners, deleted }: WorkerAnswer & { kind: 'committed' }) {
-    const changes: ResourceChange[] = []
-    const results = answered.map(({ write, prepared: { resource } }, index): WriteResult => {
-      const outcome = outcomes[index]
-      const key = keyOfWrite(write)
-      // Anything but the outcomes of the protocol is the default.
-      // oxlint-disable-next-line typescript/switch-exhaustiveness-check
-      switch (outcome) {
-        case DONE:
-          if (resource === undefined) {
-            for (const [place, version] of deleted.get(index) ?? []) {
-              const gone = keyOf(place)
-              recent.delete(toKeyString(gone))
-              changes.push({ kind: 'deleted', key: gone, version: String(version) as Version })
-            }
-            return { ok: true }
-          }
-          remember(resource)
-          changes.push({ kind: 'put', resource })
-          return { ok: true, resource }
-        case NOT_FOUND:
-          return { ok: false, error: refusal.notFound(key) }
-        case ALREADY_EXISTS:
-          return { ok: false, error: refusal.alreadyExists(key) }
-        case OWNER_MISSING:
-          return { ok: false, error: refusal.ownerMissing(key, ownerOf(write)) }
-        case CONFLICT:
-          return { ok: false, error: refusal.conflict(key, lostToOf(winners.get(index))) }
-        case ROLLED_BACK:
-          return { ok: false, error: refusal.notInAtomicBatch(key) }
-        default:
-          return { ok: false, error: new CoreError('internal', `the writer answered ${outcome}`) }
-      }
-    })
-    feed.publish(changes)
-    for (const [index, { answer }] of answered.entries()) answer(results[index]!)
-  }
-
-  function lostToOf(
-    winner: { readonly version: number; readonly writer: string; readonly instance: string; readonly at: number } | undefined,
-  ): LostTo {
+    const labels = toStoredValue(given.labels ?? {}, 'labels')
+    const spec = toStoredValue(given.spec, 'spec')
+    const status = given.status === undefined ? undefined : toStoredValue(given.status, 'status')
+    const owner = write.kind === 'create' ? ownerOf(kinds, write.draft) : undefined
+    const expected = write.kind === 'create' ? undefined : toNumber(write.resource.version)
+    const present = expected === undefined ? undefined : reader.inVersion(given.key, expected)
+    const key = placeOf(given.key)
+    const at = clock.now()
+    const version = writer.nextVersion()
+    const shared = { key, version, at, writer: by, labels: labels.text, spec: spec.text, status: status?.text ?? null }
     return {
-      writer: winner?.writer ?? 'unknown',
-      instance: winner?.instance ?? 'unknown',
-      version: String(winner?.version ?? 0) as Version,
-      at: winner?.at ?? 0,
-      certainty: 'exact',
+      write:
+        expected === undefined
+          ? { kind: 'create', ...shared, owner: owner === undefined ? null : placeOf(owner) }
+          : { kind: 'update', ...shared, expected },
+      chars: shared.labels.length + shared.spec.length + (shared.status?.length ?? 0),
+      replaces: expected,
+      toResource() {
+        const ownedBy = present === undefined ? owner : present.owner
+        return Object.freeze({
+          key: present?.key ?? keyOf(key),
+          ...contentOf({ labels, spec, status }),
+          ...(ownedBy !== undefined && { owner: ownedBy }),
+          version: String(version) as Version,
+          writer: Object.freeze({ name: by, instance }),
+          createdAt: present?.createdAt ?? at,
+          modifiedAt: at,
+        })
+      },
     }
   }
 
-  function ownerOf(write: Write): ResourceKey {
-    const key = keyOfWrite(write)
-    return (write.kind === 'create' ? write.draft.owner : undefined) ?? kindOf(kinds, key.type).ownerOf?.(key) ?? key
-  }
-
-  function remember(resource: Resource) {
-    const id = toKeyString(resource.key)
-    recent.delete(id)
-    recent.set(id, resource)
-    if (recent.size > MAX_RECENT) recent.delete(recent.keys().next().value!)
-  }
-
-  // Reads
-
-  function list<S>(query: ListQuery): Page<Resource<S>> {
-    kindOf(kinds, query.type)
-    const limit = limitOf(query)
-    const conditions = ['r.type = ?']
-    const values: SQLInputValue[] = [query.type]
-    if (query.keys !== undefined) return listKeys<S>({ ...query, keys: query.keys, limit })
-    if (query.mesh !== undefined) {
-      conditions.push('r.mesh = ?')
-      values.push(query.mesh)
+  async function tellAll(): Promise<void> {
+    // All jobs of a commit are answered in one turn: this one lets them come in.
+    await Promise.resolve()
+    let rows = 0
+    for (let next = answered.shift(); next !== undefined; next = answered.shift()) {
+      const { batch, answer } = next
+      const changes: ResourceChange[] = []
+      const results: WriteResult[] = []
+      let index = 0
+      for (const row of batch.rows) {
+        results.push(row instanceof CoreError ? { ok: false, error: row } : tryToResult({ row, answer, index: index++ }, changes))
+        if (++rows % ROWS_PER_TURN === 0) await yieldToEventLoop()
+      }
+      feed.publish(changes)
+      batch.resolve(results)
     }
-    if (query.cursor !== undefined) {
-      const { mesh, name } = fromCursor(query.cursor)
-      conditions.push('(r.mesh, r.name) > (?, ?)')
-      values.push(mesh, name)
-    }
-    for (const [label, value] of Object.entries(query.labels ?? {})) {
-      conditions.push('EXISTS (SELECT 1 FROM json_each(r.labels) WHERE key = ? AND value = ?)')
-      values.push(label, value)
-    }
-    const rows = queryOf(`${SELECT} WHERE ${conditions.join(' AND ')} ORDER BY r.mesh, r.name LIMIT ?`).all(...values, limit + 1)
-    return toPage(
-      rows.map((row) => toResource(row) as Resource<S>),
-      limit,
-    )
+    telling = undefined
   }
 
-  function listKeys<S>(query: ListQuery & { readonly keys: readonly ResourceKey[]; readonly limit: number }): Page<Resource<S>> {
-    const after = query.cursor === undefined ? undefined : fromCursor(query.cursor)
-    const wanted = query.keys
-      .filter(({ type, mesh }) => type === query.type && (query.mesh === undefined || mesh === query.mesh))
-      .toSorted(comparePositions)
-      .filter((key) => after === undefined || comparePositions(key, after) > 0)
-    const items: Resource<S>[] = []
-    for (const key of wanted) {
-      const found = recent.get(toKeyString(key)) ?? readOne(key)
-      if (found === undefined || !Object.entries(query.labels ?? {}).every(([label, value]) => found.labels[label] === value)) continue
-      items.push(found as Resource<S>)
-      if (items.length > query.limit) break
+  function tryToResult(rowAnswer: RowAnswer, changes: ResourceChange[]): WriteResult {
+    try {
+      return toResult(rowAnswer, changes)
+    } catch (error) {
+      return { ok: false, error: toCoreError(error) }
     }
-    return toPage(items, query.limit)
   }
 
-  function readOne(key: ResourceKey): Resource | undefined {
-    const row = queryOf(`${SELECT} WHERE r.type = ? AND r.mesh = ? AND r.name = ?`).get(...placeOf(key))
-    if (row === undefined) return undefined
-    const resource = toResource(row)
-    remember(resource)
-    return resource
-  }
-
-  function queryOf(sql: string) {
-    const known = queries.get(sql)
-    if (known !== undefined) return known
-    const statement = reader.prepare(sql)
-    queries.set(sql, statement)
-    return statement
+  function toResult({ row, answer, index }: RowAnswer, changes: ResourceChange[]): WriteResult {
+    if (answer.kind === 'failed') return { ok: false, error: answer.error }
+    const key = keyOf(row.write.key)
+    const code = answer.outcomes[index] ?? -1
+    switch (code) {
+      case outcome.done: {
+        if (row.replaces !== undefined) reader.forget(row.replaces)
+        for (const [place, version] of answer.removedBy(index)) {
+          reader.forget(version)
+          changes.push({ kind: 'deleted', key: keyOf(place), version: String(version) as Version })
+        }
+        if (row.toResource === undefined) return { ok: true }
+        const resource = row.toResource()
+        reader.remember(resource, row.chars)
+        changes.push({ kind: 'put', resource })
+        return { ok: true, resource }
+      }
+      case outcome.notFound:
+        return { ok: false, error: refusal.notFound(key) }
+      case outcome.alreadyExists:
+        return { ok: false, error: refusal.alreadyExists(key) }
+      case outcome.ownerMissing:
+        return {
+          ok: false,
+          error: refusal.ownerMissing(key, 'owner' in row.write && row.write.owner !== null ? keyOf(row.write.owner) : key),
+        }
+      case outcome.conflict:
+        return { ok: false, error: toConflict(key, answer.winnerOf(index)) }
+      case outcome.rolledBack:
+        return { ok: false, error: refusal.notInAtomicBatch(key) }
+      default:
+        return { ok: false, error: new CoreError('internal', `the writer answered ${code}`) }
+    }
   }
 }
 
-const SELECT = `SELECT r.type, r.mesh, r.name, r.version, r.created_at, r.modified_at, r.writer, r.instance, r.labels, r.spec, r.status,
-  o.type AS owner_type, o.mesh AS owner_mesh, o.name AS owner_name FROM resources r LEFT JOIN resources o ON o.id = r.owner_id`
-
+/** One write, ready to cross, and what is stored by it if it is done. */
 interface Row {
-  readonly type: string
-  readonly mesh: string
-  readonly name: string
-  readonly version: number
-  readonly created_at: number
-  readonly modified_at: number
-  readonly writer: string
-  readonly instance: string
-  readonly labels: string
-  readonly spec: string
-  readonly status: string | null
-  readonly owner_type: string | null
-  readonly owner_mesh: string
-  readonly owner_name: string
+  readonly write: WorkerWrite
+  /** The length of its text. */
+  readonly chars: number
+  /** The version that an update replaces. */
+  readonly replaces: number | undefined
+  /** undefined for a delete. */
+  readonly toResource: (() => Resource) | undefined
+}
+interface Batch {
+  /** What was refused before it was sent stands at its place. */
+  readonly rows: readonly (Row | CoreError)[]
+  readonly resolve: (results: readonly WriteResult[]) => void
+}
+interface RowAnswer {
+  readonly row: Row
+  readonly answer: JobAnswer
+  /** Among the rows that were sent. */
+  readonly index: number
 }
 
-function toResource(found: Readonly<Record<string, unknown>>): Resource {
-  // A STRICT table with this SELECT gives rows of this shape and no other.
-  const row = found as unknown as Row
-  return deepFreeze({
-    key: { type: row.type, mesh: row.mesh, name: row.name },
-    version: String(row.version) as Version,
-    createdAt: row.created_at,
-    modifiedAt: row.modified_at,
-    labels: JSON.parse(row.labels) as Readonly<Record<string, string>>,
-    writer: { name: row.writer, instance: row.instance },
-    spec: JSON.parse(row.spec) as unknown,
-    ...(row.status !== null && { status: JSON.parse(row.status) as unknown }),
-    ...(row.owner_type !== null && { owner: { type: row.owner_type, mesh: row.owner_mesh, name: row.owner_name } }),
-  })
+function contentOf({
+  labels,
+  spec,
+  status,
+}: {
+  readonly labels: StoredValue
+  readonly spec: StoredValue
+  readonly status: StoredValue | undefined
+}) {
+  return {
+    labels: labels.value() as Readonly<Record<string, string>>,
+    spec: spec.value(),
+    ...(status !== undefined && { status: status.value() }),
+  }
 }
 
-function toPage<S>(found: readonly Resource<S>[], limit: number): Page<Resource<S>> {
-  const items = found.slice(0, limit)
-  const last = items.at(-1)
-  return found.length > limit && last !== undefined ? { items, nextCursor: toCursor(last.key) } : { items }
+function toConflict(key: ResourceKey, winner: Winner | undefined): CoreError {
+  if (winner === undefined) return new CoreError('internal', 'a conflict was answered without its winner')
+  const { version, writer, instance, at } = winner
+  return refusal.conflict(key, { writer, instance, version: String(version) as Version, at, certainty: 'exact' })
 }
 
-function frozenContent({ labels, spec, status }: Pick<ResourceDraft, 'labels' | 'spec' | 'status'>) {
-  return { labels: frozenCopy(labels ?? {}), spec: frozenCopy(spec), ...(status !== undefined && { status: frozenCopy(status) }) }
-}
-
-function placeOf({ type, mesh, name }: ResourceKey): Place {
-  return [type, mesh, name]
+/** Versions are only equal or not equal: what is not written as we write them is equal to none. */
+function toNumber(version: Version): number {
+  const number = Number(version)
+  return String(number) === version && Number.isSafeInteger(number) ? number : -1
 }
 
 function keyOf([type, mesh, name]: Place): ResourceKey {
-  return { type, mesh, name }
+  return plainKey({ type, mesh, name })
 }
 
 function makeFolder(folder: string) {
@@ -448,21 +319,51 @@ function makeFolder(folder: string) {
   }
 }
 
-/** Resolves when the worker has the file open; from then on `onAnswer` hears it, and hears `failed` if it ends by itself. */
-async function startWorker(
-  options: WorkerOptions,
-  onAnswer: (answer: WorkerAnswer) => void,
-): Promise<{ readonly worker: Worker; readonly highestVersion: number }> {
-  const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData: options })
-  const first = Promise.withResolvers<WorkerAnswer>()
-  let hear: (answer: WorkerAnswer) => void = first.resolve
-  worker.on('message', (answer: WorkerAnswer) => hear(answer))
-  worker.on('error', (error) => hear({ kind: 'failed', message: `the writer of ${options.path} ended: ${(error as Error).message}` }))
-  const opened = await first.promise
-  if (opened.kind === 'ready') {
-    hear = onAnswer
-    return { worker, highestVersion: opened.highestVersion }
+async function openReader(
+  path: string,
+  { options, writer }: { readonly options: SqliteReaderOptions; readonly writer: SqliteWriter },
+): Promise<SqliteReader> {
+  try {
+    return openSqliteReader(path, options)
+  } catch (error) {
+    await writer.close()
+    throw new CoreError('unavailable', explainFault(error, path), { cause: error })
   }
-  await worker.terminate()
-  throw new CoreError('unavailable', 'message' in opened ? opened.message : `${options.path} can't be used`)
+}
+
+function threadFor(options: WorkerOptions): StartThread {
+  return async ({ onAnswer, onEnd }) => {
+    const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData: options })
+    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    let fault: string | undefined
+    let isClosing = false
+    worker.on('error', (error: unknown) => (fault = error instanceof Error ? error.message : String(error)))
+    const first = await new Promise<WorkerAnswer>((resolve) => {
+      worker.once('message', resolve)
+      worker.once('exit', () => resolve({ kind: 'refused', message: endOf(options.path, fault) }))
+    })
+    if (first.kind !== 'ready') {
+      await worker.terminate()
+      throw new CoreError('unavailable', first.kind === 'refused' ? first.message : `${options.path} can't be used`)
+    }
+    worker.on('message', onAnswer)
+    worker.once('exit', () => {
+      if (!isClosing) onEnd(endOf(options.path, fault))
+    })
+    return {
+      thread: {
+        send: (request) => worker.postMessage(request),
+        async close() {
+          isClosing = true
+          worker.postMessage('close')
+          await exited
+        },
+      },
+      highestVersion: first.highestVersion,
+    }
+  }
+}
+
+function endOf(path: string, fault: string | undefined): string {
+  return `the thread that writes ${path} has ended${fault === undefined ? '' : ` (${fault})`}; the next write starts it again`
 }

@@ -1,54 +1,50 @@
-/** What crosses between the store and its worker: strings serialised once on the way there, a byte per write on the way back. */
+/** What crosses between the store and the thread that writes: strings serialised once on the way there, a byte per write on the way back. */
 
 export interface WorkerOptions {
   readonly path: string
-  /** Held exclusively for the life of the process, so that two processes never share one file. */
+  /** Held exclusively while the thread lives, so that two processes never share one file. */
   readonly lockPath: string
 }
-
-export type WorkerWrite =
-  | {
-      readonly kind: 'create'
-      readonly key: Place
-      readonly version: number
-      readonly at: number
-      readonly writer: string
-      readonly labels: string
-      readonly spec: string
-      readonly status: string | null
-      readonly owner: Place | null
-    }
-  | {
-      readonly kind: 'update'
-      readonly key: Place
-      readonly expected: number
-      readonly version: number
-      readonly at: number
-      readonly writer: string
-      readonly labels: string
-      readonly spec: string
-      readonly status: string | null
-    }
-  | { readonly kind: 'delete'; readonly key: Place; readonly expected: number | null }
 
 /** type, mesh, name. */
 export type Place = readonly [type: string, mesh: string, name: string]
 
+interface Content {
+  readonly key: Place
+  readonly version: number
+  readonly at: number
+  readonly writer: string
+  readonly labels: string
+  readonly spec: string
+  readonly status: string | null
+}
+export interface WorkerCreate extends Content {
+  readonly kind: 'create'
+  readonly owner: Place | null
+}
+export interface WorkerUpdate extends Content {
+  readonly kind: 'update'
+  readonly expected: number
+}
+export interface WorkerDelete {
+  readonly kind: 'delete'
+  readonly key: Place
+  /** null: whatever version is there. */
+  readonly expected: number | null
+}
+export type WorkerWrite = WorkerCreate | WorkerUpdate | WorkerDelete
+
+/** One transaction. */
 export interface WorkerRequest {
   readonly instance: string
   readonly writes: readonly WorkerWrite[]
-  /** Ranges [from, to) of writes that are all or nothing. */
+  /** Ranges [from, to) of writes that are all or nothing, in order. */
   readonly atomic: readonly (readonly [from: number, to: number])[]
   /** The highest version given out so far: kept, so that none is ever used twice. */
   readonly highestVersion: number
 }
 
-export const DONE = 0
-export const NOT_FOUND = 1
-export const ALREADY_EXISTS = 2
-export const CONFLICT = 3
-export const OWNER_MISSING = 4
-export const ROLLED_BACK = 5
+export const outcome = { done: 0, notFound: 1, alreadyExists: 2, conflict: 3, ownerMissing: 4, rolledBack: 5 } as const
 
 export interface Winner {
   readonly version: number
@@ -56,18 +52,22 @@ export interface Winner {
   readonly instance: string
   readonly at: number
 }
+export type Removed = readonly [place: Place, version: number]
 
 export type WorkerAnswer =
   | { readonly kind: 'ready'; readonly highestVersion: number }
-  /** The file can't be used; the message is one line for an operator. */
+  /** The file can't be used; one line for an operator. */
   | { readonly kind: 'refused'; readonly message: string }
-  | {
-      readonly kind: 'committed'
-      readonly outcomes: Uint8Array
-      /** Of each conflict, by the write's index. */
-      readonly winners: ReadonlyMap<number, Winner>
-      /** What each delete removed, itself last, by the write's index. */
-      readonly deleted: ReadonlyMap<number, readonly (readonly [place: Place, version: number])[]>
-    }
-  /** Nothing of the request was written. */
+  | Committed
+  /** Nothing of the request was written; one line for an operator. */
   | { readonly kind: 'failed'; readonly message: string }
+
+export interface Committed {
+  readonly kind: 'committed'
+  /** One of `outcome` for each write. */
+  readonly outcomes: Uint8Array
+  /** Who won each conflict, by the write's index. */
+  readonly winners: ReadonlyMap<number, Winner>
+  /** What each delete removed, owned before owner, by the write's index. */
+  readonly removed: ReadonlyMap<number, readonly Removed[]>
+}

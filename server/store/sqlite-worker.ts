@@ -1,162 +1,156 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import { damaged, explainFault } from './sqlite-faults.ts'
+import { SCHEMA, SCHEMA_VERSION } from './sqlite-schema.ts'
 import {
-  ALREADY_EXISTS,
-  CONFLICT,
-  DONE,
-  NOT_FOUND,
-  OWNER_MISSING,
+  outcome,
   type Place,
-  ROLLED_BACK,
+  type Removed,
+  type Winner,
   type WorkerAnswer,
+  type WorkerCreate,
+  type WorkerDelete,
   type WorkerOptions,
   type WorkerRequest,
-  type WorkerWrite,
-  type Winner,
+  type WorkerUpdate,
 } from './sqlite-worker-protocol.ts'
-import { SCHEMA, SCHEMA_VERSION } from './sqlite-schema.ts'
 
-/** The one writer of the file. Runs in a thread of its own, so that a slow disk never holds up the event loop. */
+// The one writer of the file. It has a thread of its own, so that a slow disk never holds up the event loop.
 
 const { path, lockPath } = workerData as WorkerOptions
-const answer = (message: WorkerAnswer) => parentPort!.postMessage(message)
+/** Longest wait for another process that reads or writes the file, a backup for example. */
+const BUSY_TIMEOUT_MS = 5_000
 
-const opened = open()
-if (opened !== undefined) serve(opened)
+const answer = (message: WorkerAnswer) => parentPort?.postMessage(message)
+const refuse = (message: string) => answer({ kind: 'refused', message })
+
+const lock = takeLock()
+const database = lock === undefined ? undefined : open()
+if (database !== undefined) serve(database)
+
+/** An exclusive lock on a database of its own: the system lets go of it however the process ends. */
+function takeLock(): DatabaseSync | undefined {
+  try {
+    const held = new DatabaseSync(lockPath, { timeout: 0 })
+    held.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    return held
+  } catch (error) {
+    refuse(explainFault(error, lockPath))
+    return undefined
+  }
+}
 
 function open(): DatabaseSync | undefined {
   try {
-    const lock = new DatabaseSync(lockPath, { timeout: 0 })
-    lock.exec(
-      'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS held (by TEXT); COMMIT; BEGIN EXCLUSIVE',
-    )
-    // Kept for the life of the thread: collected, it would let go of the lock.
-    Object.assign(globalThis, { tidewatchLock: lock })
-  } catch (error) {
-    answer({ kind: 'refused', message: explain(error, lockPath) })
-    return undefined
-  }
-  try {
-    const database = new DatabaseSync(path, { timeout: 5_000, enableForeignKeyConstraints: true })
-    const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
+    const opened = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
+    const version = Number(opened.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
+    const tables = Number(opened.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.['tables'] ?? 0)
     if (version > SCHEMA_VERSION) {
-      answer({
-        kind: 'refused',
-        message: `${path} was written by a newer Tidewatch (schema ${version}, this one knows ${SCHEMA_VERSION}): start that version, or use another --data-dir`,
-      })
+      refuse(
+        `${path} was written by a newer Tidewatch (schema ${version}, this one knows ${SCHEMA_VERSION}): start that version, or use another --data-dir`,
+      )
       return undefined
     }
-    const fault = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0]
+    if (version === 0 && tables > 0) {
+      refuse(`${path} is a database of something else: use another --data-dir`)
+      return undefined
+    }
+    const fault = Object.values(opened.prepare('PRAGMA quick_check(1)').get() ?? {})[0]
     if (fault !== 'ok') {
-      answer({ kind: 'refused', message: `${path} is damaged (${String(fault)}): restore it from a backup, or move it away to start anew` })
+      refuse(damaged(path, String(fault)))
       return undefined
     }
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    if (version < SCHEMA_VERSION) database.exec(`BEGIN IMMEDIATE; ${SCHEMA}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`)
-    const highest = database.prepare('SELECT highest FROM versions').get()
-    answer({ kind: 'ready', highestVersion: Number(highest?.['highest'] ?? 0) })
-    return database
+    opened.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    if (version < SCHEMA_VERSION) opened.exec(`BEGIN IMMEDIATE; ${SCHEMA}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`)
+    return opened
   } catch (error) {
-    answer({ kind: 'refused', message: explain(error, path) })
+    refuse(explainFault(error, path))
     return undefined
   }
 }
 
-/** One line: what is wrong with the file, and what would help. */
-function explain(error: unknown, file: string): string {
-  const { errcode, message } = error as { errcode?: number; message?: string }
-  switch ((errcode ?? 0) & 0xff) {
-    case 5:
-    case 6:
-      return `${file} is in use by another process: stop that one, or use another --data-dir`
-    case 8:
-      return `${file} can't be written (read-only): make it writable, or use another --data-dir`
-    case 11:
-    case 26:
-      return `${file} is damaged or not a Tidewatch store: restore it from a backup, or move it away to start anew`
-    case 13:
-      return `no space is left on the disk of ${file}: free some, or use another --data-dir`
-    case 14:
-      return `${file} can't be opened: make its folder readable and writable, or use another --data-dir`
-    default:
-      return `${file} can't be used: ${message ?? String(error)}`
-  }
-}
-
-function serve(database: DatabaseSync) {
-  const statements = prepare(database)
-  parentPort!.on('message', (request: WorkerRequest | 'close') => {
+function serve(opened: DatabaseSync): void {
+  const statements = prepare(opened)
+  parentPort?.on('message', (request: WorkerRequest | 'close') => {
     if (request === 'close') {
-      database.close()
-      process.exit(0)
-    }
-    answer(commit(database, { statements, request }))
+      opened.close()
+      lock?.close()
+      parentPort?.close()
+    } else answer(commit(request, { opened, statements }))
   })
+  const highest = opened.prepare('SELECT highest FROM versions').get()
+  answer({ kind: 'ready', highestVersion: Number(highest?.['highest'] ?? 0) })
 }
 
 type Statements = Readonly<Record<'find' | 'insert' | 'update' | 'delete' | 'family' | 'highest', StatementSync>>
 
-function prepare(database: DatabaseSync): Statements {
+function prepare(opened: DatabaseSync): Statements {
   return {
-    find: database.prepare(
-      'SELECT id, version, writer, instance, modified_at AS at FROM resources WHERE type = ? AND mesh = ? AND name = ?',
+    find: opened.prepare('SELECT id, version, writer, instance, modified_at AS at FROM resources WHERE type = ? AND mesh = ? AND name = ?'),
+    insert: opened.prepare(
+      `INSERT INTO resources (type, mesh, name, version, created_at, modified_at, writer, instance, labels, spec, status, owner_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     ),
-    insert: database.prepare(
-      'INSERT INTO resources (type, mesh, name, version, created_at, modified_at, writer, instance, labels, spec, status, owner_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    update: opened.prepare(
+      `UPDATE resources SET version = ?, modified_at = ?, writer = ?, instance = ?, labels = ?, spec = ?, status = ?
+       WHERE type = ? AND mesh = ? AND name = ? AND version = ?`,
     ),
-    update: database.prepare(
-      'UPDATE resources SET version = ?, modified_at = ?, writer = ?, instance = ?, labels = ?, spec = ?, status = ? WHERE type = ? AND mesh = ? AND name = ? AND version = ?',
-    ),
-    delete: database.prepare('DELETE FROM resources WHERE id = ?'),
-    family: database.prepare(
+    delete: opened.prepare('DELETE FROM resources WHERE id = ?'),
+    family: opened.prepare(
       `WITH RECURSIVE family (id, depth) AS (SELECT ?, 0 UNION ALL SELECT resources.id, depth + 1 FROM resources JOIN family ON owner_id = family.id)
        SELECT type, mesh, name, version FROM family JOIN resources USING (id) ORDER BY depth DESC`,
     ),
-    highest: database.prepare('UPDATE versions SET highest = ?'),
+    highest: opened.prepare('UPDATE versions SET highest = ?'),
   }
 }
 
-interface Work {
+interface Means {
+  readonly opened: DatabaseSync
   readonly statements: Statements
-  readonly request: WorkerRequest
 }
 
-function commit(database: DatabaseSync, { statements, request }: Work): WorkerAnswer {
-  const { writes, atomic } = request
+/** Reads nothing before it has the write lock (BEGIN IMMEDIATE): a read transaction that then wants to write is refused at once, whatever the timeout. */
+function commit(request: WorkerRequest, { opened, statements }: Means): WorkerAnswer {
+  const { instance, writes, atomic } = request
   const outcomes = new Uint8Array(writes.length)
   const winners = new Map<number, Winner>()
-  const deleted = new Map<number, readonly (readonly [Place, number])[]>()
+  const removed = new Map<number, readonly Removed[]>()
   try {
-    database.exec('BEGIN IMMEDIATE')
-    statements.highest.run(request.highestVersion)
-    let index = 0
-    while (index < writes.length) {
-      const range = atomic.find(([from]) => from === index)
-      const [from, to] = range ?? [index, index + 1]
-      if (range !== undefined) database.exec('SAVEPOINT whole')
-      for (let each = from; each < to; each++) outcomes[each] = apply(each)
-      if (range !== undefined) {
-        const isWhole = outcomes.subarray(from, to).every((outcome) => outcome === DONE)
-        if (!isWhole) {
-          database.exec('ROLLBACK TO whole')
-          for (let each = from; each < to; each++) {
-            if (outcomes[each] === DONE) outcomes[each] = ROLLED_BACK
-            deleted.delete(each)
-          }
-        }
-        database.exec('RELEASE whole')
-      }
-      index = to
+    opened.exec('BEGIN IMMEDIATE')
+    let from = 0
+    for (const [start, end] of [...atomic, [writes.length, writes.length] as const]) {
+      for (; from < start; from++) outcomes[from] = apply(from)
+      if (start === end) continue
+      allOrNothing(start, end)
+      from = end
     }
-    database.exec('COMMIT')
-    return { kind: 'committed', outcomes, winners, deleted }
+    // An empty request asks whether the file can be written.
+    if (writes.length > 0 && !outcomes.includes(outcome.done)) opened.exec('ROLLBACK')
+    else {
+      statements.highest.run(request.highestVersion)
+      opened.exec('COMMIT')
+    }
+    return { kind: 'committed', outcomes, winners, removed }
   } catch (error) {
     try {
-      if (database.isTransaction) database.exec('ROLLBACK')
+      if (opened.isTransaction) opened.exec('ROLLBACK')
     } catch {
-      // Already rolled back by SQLite itself: nothing of it is stored either way.
+      // SQLite rolls back by itself before the next transaction; nothing of this one is stored either way.
     }
-    return { kind: 'failed', message: explain(error, path) }
+    return { kind: 'failed', message: explainFault(error, path) }
+  }
+
+  function allOrNothing(start: number, end: number) {
+    opened.exec('SAVEPOINT whole')
+    for (let index = start; index < end; index++) outcomes[index] = apply(index)
+    if (!outcomes.subarray(start, end).every((each) => each === outcome.done)) {
+      opened.exec('ROLLBACK TO whole')
+      for (let index = start; index < end; index++) {
+        if (outcomes[index] === outcome.done) outcomes[index] = outcome.rolledBack
+        removed.delete(index)
+      }
+    }
+    opened.exec('RELEASE whole')
   }
 
   function apply(index: number): number {
@@ -171,39 +165,42 @@ function commit(database: DatabaseSync, { statements, request }: Work): WorkerAn
     }
   }
 
-  function create({ key, version, at, writer, labels, spec, status, owner }: WorkerWrite & { kind: 'create' }): number {
-    const ownerId = owner === null ? null : (statements.find.get(...owner)?.['id'] ?? undefined)
-    if (ownerId === undefined) return statements.find.get(...key) === undefined ? OWNER_MISSING : ALREADY_EXISTS
-    const { changes } = statements.insert.run(...key, version, at, at, writer, request.instance, labels, spec, status, ownerId)
-    return changes === 1 ? DONE : ALREADY_EXISTS
+  function create({ key, version, at, writer, labels, spec, status, owner }: WorkerCreate): number {
+    const ownerRow = owner === null ? undefined : statements.find.get(...owner)
+    if (owner !== null && ownerRow === undefined)
+      return statements.find.get(...key) === undefined ? outcome.ownerMissing : outcome.alreadyExists
+    const ownerId = ownerRow?.['id'] ?? null
+    const { changes } = statements.insert.run(...key, version, at, at, writer, instance, labels, spec, status, ownerId)
+    return changes === 1 ? outcome.done : outcome.alreadyExists
   }
 
-  function update(index: number, { key, expected, version, at, writer, labels, spec, status }: WorkerWrite & { kind: 'update' }): number {
-    const { changes } = statements.update.run(version, at, writer, request.instance, labels, spec, status, ...key, expected)
-    return changes === 1 ? DONE : whyNot(index, key)
+  function update(index: number, { key, expected, version, at, writer, labels, spec, status }: WorkerUpdate): number {
+    const { changes } = statements.update.run(version, at, writer, instance, labels, spec, status, ...key, expected)
+    return changes === 1 ? outcome.done : whyNot(index, key)
   }
 
-  function remove(index: number, { key, expected }: WorkerWrite & { kind: 'delete' }): number {
+  function remove(index: number, { key, expected }: WorkerDelete): number {
     const row = statements.find.get(...key)
     if (row === undefined || (expected !== null && row['version'] !== expected)) return whyNot(index, key)
-    const family = statements.family.all(row['id']!)
-    deleted.set(
+    const id = row['id']!
+    const family = statements.family.all(id)
+    removed.set(
       index,
-      family.map(({ type, mesh, name, version }) => [[String(type), String(mesh), String(name)], Number(version)] as const),
+      family.map(({ type, mesh, name, version }) => [[String(type), String(mesh), String(name)], Number(version)]),
     )
-    statements.delete.run(row['id']!)
-    return DONE
+    statements.delete.run(id)
+    return outcome.done
   }
 
   function whyNot(index: number, key: Place): number {
     const row = statements.find.get(...key)
-    if (row === undefined) return NOT_FOUND
+    if (row === undefined) return outcome.notFound
     winners.set(index, {
       version: Number(row['version']),
       writer: String(row['writer']),
       instance: String(row['instance']),
       at: Number(row['at']),
     })
-    return CONFLICT
+    return outcome.conflict
   }
 }

@@ -1,13 +1,21 @@
 import { CoreError } from '../lib/errors.ts'
 import type { Kind, Kinds } from '../model/kind.ts'
-import { formatKey, type LostTo, type Resource, type ResourceKey } from '../model/resource.ts'
-import type { ListQuery, Write } from './resource-store.ts'
+import {
+  formatKey,
+  type KeyString,
+  type LostTo,
+  type Resource,
+  type ResourceDraft,
+  type ResourceKey,
+  toKeyString,
+} from '../model/resource.ts'
+import type { ListQuery, Page, ReadOptions, Write } from './resource-store.ts'
 
 /** The rules every adapter shares: which keys, queries and cursors are valid, and how refusals are worded. */
 
 const NAME_LENGTH = 253
 // oxlint-disable-next-line no-control-regex -- control characters are what this refuses
-const CONTROL = /[\u0000-\u001f\u007f]/
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 1000
 
@@ -18,6 +26,7 @@ export function kindOf(kinds: Kinds, type: string): Kind {
   return kind
 }
 
+/** Throws `invalid` unless it is the key of a known type, as its scope wants it. */
 export function checkKey(kinds: Kinds, key: ResourceKey): Kind {
   const kind = kindOf(kinds, key.type)
   checkName('name', key.name)
@@ -27,14 +36,30 @@ export function checkKey(kinds: Kinds, key: ResourceKey): Kind {
   return kind
 }
 
+/** Whom a new resource belongs to: whom its creator says, else whom its kind says. */
+export function ownerOf(kinds: Kinds, { key, owner }: Pick<ResourceDraft, 'key' | 'owner'>): ResourceKey | undefined {
+  if (owner === undefined) return kindOf(kinds, key.type).ownerOf?.(key)
+  checkKey(kinds, owner)
+  return plainKey(owner)
+}
+
+/** A frozen key with nothing else in it. */
+export function plainKey({ type, mesh, name }: ResourceKey): ResourceKey {
+  return Object.freeze({ type, mesh, name })
+}
+
 function checkName(what: string, text: string) {
-  if (text.length < 1 || text.length > NAME_LENGTH || CONTROL.test(text)) {
-    throw new CoreError(
-      'invalid',
-      `a ${what} has 1 to ${NAME_LENGTH} characters and no control characters; "${text.slice(0, 80)}" does not`,
-      { details: { [what]: text.slice(0, 80) } },
-    )
-  }
+  // Two names with broken surrogates could become one in UTF-8.
+  if (text.length >= 1 && text.length <= NAME_LENGTH && !CONTROL.test(text) && text.isWellFormed()) return
+  const shown = JSON.stringify(text.slice(0, 80))
+  throw new CoreError('invalid', `a ${what} has 1 to ${NAME_LENGTH} characters and no control characters; ${shown} does not`, {
+    details: { [what]: text.slice(0, 80) },
+  })
+}
+
+export function checkOpen(isClosed: boolean, { signal }: ReadOptions): void {
+  if (isClosed) throw refusal.closed()
+  if (signal?.aborted) throw refusal.aborted(signal)
 }
 
 export function limitOf(query: ListQuery): number {
@@ -52,7 +77,7 @@ export interface Position {
 }
 
 /** A cursor is opaque to callers: the position of the last item of the page before. */
-export function toCursor({ mesh, name }: Position): string {
+function toCursor({ mesh, name }: Position): string {
   return Buffer.from(`${mesh}\0${name}`).toString('base64url')
 }
 
@@ -72,6 +97,7 @@ export const refusal = {
     new CoreError('owner_missing', `${formatKey(key)} belongs to ${formatKey(owner)}, which is not there`, { details: { key, owner } }),
   conflict: (key: ResourceKey, lostTo: LostTo) =>
     new CoreError('conflict', `${formatKey(key)} was written by ${lostTo.writer} since it was read`, { details: { key, lostTo } }),
+  aborted: (signal: AbortSignal) => new CoreError('aborted', 'its caller ended it', { cause: signal.reason }),
   closed: () => new CoreError('unavailable', 'the store is closed'),
   notInAtomicBatch: (key: ResourceKey) =>
     new CoreError('aborted', `${formatKey(key)} was not written, since another write of its atomic batch failed`, { details: { key } }),
@@ -84,6 +110,28 @@ export function lostToOf({ writer, version, modifiedAt }: Resource): LostTo {
 export function keyOfWrite(write: Write): ResourceKey {
   if (write.kind === 'create') return write.draft.key
   return write.kind === 'update' ? write.resource.key : write.key
+}
+
+/** The keys of a query that can be answers to it, each once, in order, from its cursor on. */
+export function wantedKeys(query: ListQuery & { readonly keys: readonly ResourceKey[] }): readonly ResourceKey[] {
+  const after = query.cursor === undefined ? undefined : fromCursor(query.cursor)
+  const wanted = new Map<KeyString, ResourceKey>()
+  for (const key of query.keys) {
+    if (key.type !== query.type || (query.mesh !== undefined && key.mesh !== query.mesh)) continue
+    if (after === undefined || comparePositions(key, after) > 0) wanted.set(toKeyString(key), key)
+  }
+  return [...wanted.values()].sort(comparePositions)
+}
+
+export function hasLabels({ labels }: Pick<Resource, 'labels'>, wanted: Readonly<Record<string, string>> = {}): boolean {
+  return Object.entries(wanted).every(([label, value]) => Object.hasOwn(labels, label) && labels[label] === value)
+}
+
+/** `found` has up to one more than the page may hold: that one says that there is a next page. */
+export function toPage<S>(found: readonly Resource[], limit: number): Page<Resource<S>> {
+  const items = found.slice(0, limit) as Resource<S>[]
+  const last = items.at(-1)
+  return found.length > limit && last !== undefined ? { items, nextCursor: toCursor(last.key) } : { items }
 }
 
 /** By code unit: SQLite's binary order for all but astral characters; that it is stable is what counts. */

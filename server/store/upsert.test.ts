@@ -6,7 +6,7 @@ import type { LostTo, Resource, ResourceKey } from '../model/resource.ts'
 import { createMemoryStore } from './memory-store.ts'
 import type { ResourceStore } from './resource-store.ts'
 import { CONTRACT_INSTANCE, contractKinds } from './store-contract.ts'
-import { type ConflictRetry, createUpsert, isSameJson, type UpsertObserver } from './upsert.ts'
+import { type ConflictRetry, createUpsert, type UpsertObserver } from './upsert.ts'
 
 const key: ResourceKey = { type: 'Parent', mesh: '', name: 'r' }
 const retry: ConflictRetry = { baseBackoffMs: 100, maxBackoffMs: 2_000, maxTimes: 3, jitterPercent: 0 }
@@ -195,13 +195,5 @@ describe('upsert', () => {
       }),
       { numRuns: 10 },
     )
-  })
-})
-
-describe('sameness of what is stored', () => {
-  it('takes an undefined field for an absent one, at any depth', () => {
-    expect(isSameJson({ a: 1, b: undefined, c: [{ d: undefined }] }, { a: 1, c: [{}] })).toBe(true)
-    expect(isSameJson({ a: 1 }, { a: 2 })).toBe(false)
-    expect(isSameJson({ a: [1, 2] }, { a: [2, 1] })).toBe(false)
   })
 })

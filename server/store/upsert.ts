@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util'
 import { backoffDelayMs } from '../lib/backoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import { CoreError, toCoreError } from '../lib/errors.ts'
 import type { LostTo, Resource, ResourceDraft, ResourceKey } from '../model/resource.ts'
+import { isSameStored } from './json-value.ts'
 import type { ResourceStore } from './resource-store.ts'
 
 /** The write path that everything but the batched sink uses. */
@@ -131,7 +131,7 @@ export function createUpsert({ store, clock, random, observer }: UpsertDeps): Up
       return { outcome: 'created', resource: await store.create(draft, how) }
     }
     const next = { ...present, spec, labels: labels ?? present.labels }
-    if (isSameJson(present.spec, spec) && isSameJson(present.labels, next.labels)) return { outcome: 'unchanged', resource: present }
+    if (isSameStored(present.spec, spec) && isSameStored(present.labels, next.labels)) return { outcome: 'unchanged', resource: present }
     return { outcome: 'updated', resource: await store.update(next, how) }
   }
 }
@@ -147,17 +147,4 @@ function retriesOf(retry: ConflictRetry | undefined): number {
 
 function policyOf({ baseBackoffMs, maxBackoffMs, jitterPercent }: ConflictRetry) {
   return { baseMs: baseBackoffMs, maxMs: maxBackoffMs, factor: BACKOFF_FACTOR, jitterPercent }
-}
-
-/** Equal once stored: a field that is undefined is the same as one that is absent. */
-export function isSameJson(a: unknown, b: unknown): boolean {
-  return a === b || isDeepStrictEqual(withoutUndefined(a), withoutUndefined(b))
-}
-
-function withoutUndefined(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutUndefined)
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, inner]) => (inner === undefined ? [] : [[name, withoutUndefined(inner)]])),
-  )
 }
