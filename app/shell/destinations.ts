@@ -1,0 +1,12 @@
+/** The pages, in the order of the navigation; `chord` is the key after g. */
+export const destinations = [
+  { href: '/', label: 'Overview', chord: 'o' },
+  { href: '/insights', label: 'Insights', chord: 'i' },
+  { href: '/sinks', label: 'Sinks', chord: 's' },
+] as const
+
+export type Destination = (typeof destinations)[number]
+
+export function destinationOf(pathname: string): Destination | undefined {
+  return destinations.find(({ href }) => (href === '/' ? pathname === '/' : pathname === href || pathname.startsWith(`${href}/`)))
+}

@@ -1,0 +1,69 @@
+import type { Counters } from '../../server/model/views.ts'
+import { formatQuantity, formatSpan } from '../format.ts'
+
+/** Something an operator should know before anything else, in a sentence with its evidence. */
+export interface Problem {
+  readonly id: string
+  readonly severity: 'bad' | 'warn'
+  readonly title: string
+  readonly evidence: string
+  /** Since when, epoch ms, where it is known. */
+  readonly since: number | null
+  readonly link: { readonly to: ProblemPlace; readonly label: string } | null
+}
+
+export type ProblemPlace =
+  | { readonly page: 'sinks' }
+  | { readonly page: 'insights'; readonly freshness?: 'stale'; readonly rejecting?: true }
+
+/** A loop this late at its worst makes every due time as late. */
+const LOOP_LATE_MS = 200
+
+/** The gravest first; empty when all is well. What is only late, or rejects by itself, is a matter of the page below, not of its head. */
+export function problemsOf(counters: Counters): readonly Problem[] {
+  const { storeProblem, sinks, eventLoopLagMs, strips } = counters
+  const problems: Problem[] = []
+  if (storeProblem !== null)
+    problems.push({
+      id: 'store',
+      severity: 'bad',
+      title: 'The store does not answer, so nothing is written',
+      evidence: `${storeProblem.message}. Status is kept in memory and written when it answers again.`,
+      since: storeProblem.since,
+      link: null,
+    })
+  for (const { name, lastError } of sinks)
+    if (lastError !== null)
+      problems.push({
+        id: `sink ${name}`,
+        severity: 'bad',
+        title: `The ${name} sink fails to write`,
+        evidence: `${lastError.message}. Each failed flush is tried again with the next tick.`,
+        since: lastError.at,
+        link: { to: { page: 'sinks' }, label: 'See the sink' },
+      })
+  for (const { type, counts, oldestPendingMs, cadenceMs } of strips)
+    if (counts.stale > 0)
+      problems.push({
+        id: `stale ${type}`,
+        severity: 'bad',
+        title: `${formatQuantity(counts.stale, type)} ${counts.stale === 1 ? 'is' : 'are'} stale`,
+        evidence:
+          oldestPendingMs > 3 * cadenceMs
+            ? `The oldest change has waited ${formatSpan(oldestPendingMs)} where one is due every ${formatSpan(cadenceMs)}.`
+            : 'Their heartbeat has not moved for three times its cadence.',
+        since: null,
+        link: { to: { page: 'insights', freshness: 'stale' }, label: 'See which' },
+      })
+  if (eventLoopLagMs.p99 > LOOP_LATE_MS)
+    problems.push({
+      id: 'loop',
+      severity: 'warn',
+      title: `The event loop is up to ${formatSpan(eventLoopLagMs.p99)} late`,
+      evidence:
+        'Every flush and every answer is late by as much. The process has too little CPU, or something in it takes too long in one go.',
+      since: null,
+      link: null,
+    })
+  return problems
+}
