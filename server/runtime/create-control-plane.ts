@@ -66,7 +66,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   const opened = await openStore()
   const onError = (what: string, error: unknown) => log.error({ err: error }, `could not ${what}`)
 
-  const observed = observedStore(opened, clock, ({ operation, type, result, seconds }) => {
+  const observed = observedStore(opened, { clock, kinds }, ({ operation, type, result, seconds }) => {
     core.storeOperations.add({ operation, type, result })
     core.storeDuration.observe({ operation, type, result }, seconds)
   })
@@ -250,7 +250,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
 
   async function openStore(): Promise<ResourceStore & StoreHealth> {
     if (config.store === 'sqlite') return openSqliteStore(dataDir, { clock, kinds, instance })
-    return { ...createMemoryStore({ clock, kinds, instance }), problem: () => null }
+    return createMemoryStore({ clock, kinds, instance })
   }
 
   /** So that a data plane can connect at once: its mesh must exist. */

@@ -19,7 +19,7 @@ describe('a SQLite store on a file that has a problem', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  const open = () => openSqliteStore({ folder }, { clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE })
+  const open = () => openSqliteStore(folder, { clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE })
   const refusalOf = () =>
     open().then(
       async (store) => {
@@ -66,7 +66,7 @@ describe('a SQLite store on a file that has a problem', () => {
     const path = join(folder, 'file')
     writeFileSync(path, '')
     await expect(
-      openSqliteStore({ folder: join(path, 'data') }, { clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE }),
+      openSqliteStore(join(path, 'data'), { clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE }),
     ).rejects.toThrow(/can't be made.*--data-dir/)
   })
 
@@ -87,7 +87,7 @@ describe('a process killed in the middle of flushing', () => {
           expect(version).toBeGreaterThan(highest)
           acknowledged.set(name, { version, round })
         }
-        const store = await openSqliteStore({ folder }, { clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE })
+        const store = await openSqliteStore(folder, { clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE })
         for (const [name, { version, round }] of acknowledged) {
           const stored = await store.get<{ round: number }>({ type: 'Child', mesh: 'm', name })
           expect(Number(stored.version)).toBeGreaterThanOrEqual(version)

@@ -23,7 +23,7 @@ import { outcome, type Place, type Winner, type WorkerAnswer, type WorkerOptions
 import { type Job, type JobAnswer, type SqliteWriter, startSqliteWriter, type StartThread } from './sqlite-writer.ts'
 import { checkKey, checkOpen, keyOfWrite, kindOf, ownerOf, plainKey, refusal } from './store-rules.ts'
 
-export interface SqliteStoreDeps {
+export interface SqliteStoreDeps extends SqliteReaderOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'at'>
   readonly kinds: Kinds
   /** Named as the instance of every writer. */
@@ -32,30 +32,25 @@ export interface SqliteStoreDeps {
   readonly maxBacklog?: number
 }
 
-export interface SqliteStoreOptions extends SqliteReaderOptions {
-  /** Made if missing; used by one process at a time. */
-  readonly folder: string
-}
-
 const FILE = 'tidewatch.db'
 const LOCK_FILE = 'tidewatch.lock'
 /** Committed rows made into resources before others get a turn of the event loop. */
 const ROWS_PER_TURN = 100
 
 /**
- * Opens the store in a folder. Writes go to a thread of their own in group commits; reads are answered here, on a connection
+ * Opens the store in a folder, made if missing and used by one process at a time. Writes go to a thread of their own in group commits; reads are answered here, on a connection
  * of their own, and see every write that was acknowledged. Changes are published and writers answered in the order of the
  * commits.
  *
  * Throws `unavailable` with one line that names the file, what is wrong and what would help: in use by another process,
  * damaged, written by a newer version, not readable or not writable.
  */
-export async function openSqliteStore(options: SqliteStoreOptions, deps: SqliteStoreDeps): Promise<ResourceStore & StoreHealth> {
+export async function openSqliteStore(folder: string, deps: SqliteStoreDeps): Promise<ResourceStore & StoreHealth> {
   const { clock, instance, kinds } = deps
-  makeFolder(options.folder)
-  const path = join(options.folder, FILE)
-  const writer = await startSqliteWriter({ clock, instance, startThread: threadFor({ path, lockPath: join(options.folder, LOCK_FILE) }) })
-  const reader = await openReader(path, { options, writer })
+  makeFolder(folder)
+  const path = join(folder, FILE)
+  const writer = await startSqliteWriter({ clock, instance, startThread: threadFor({ path, lockPath: join(folder, LOCK_FILE) }) })
+  const reader = await openReader(path, { options: deps, writer })
   const feed = createChangeFeed(deps.maxBacklog)
   /** Answered, but not yet told to those who wait. */
   const answered: { readonly batch: Batch; readonly answer: JobAnswer }[] = []

@@ -10,10 +10,7 @@ describeResourceStore(
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tidewatch-store-'))
     const open = () =>
-      openSqliteStore(
-        { folder },
-        { clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE, maxBacklog: CONTRACT_BACKLOG },
-      )
+      openSqliteStore(folder, { clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE, maxBacklog: CONTRACT_BACKLOG })
     const opened = [await open()]
     return {
       store: opened[0]!,

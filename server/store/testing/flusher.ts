@@ -15,7 +15,7 @@ const kinds = new Map<string, Kind>([
 ])
 const writer = { writer: 'flusher' }
 
-const store = await openSqliteStore({ folder: process.argv[2]! }, { clock: createSystemClock(), kinds, instance: 'flusher' })
+const store = await openSqliteStore(process.argv[2]!, { clock: createSystemClock(), kinds, instance: 'flusher' })
 await store.create({ key: { type: 'Parent', mesh: '', name: 'm' }, spec: {} }, writer).catch(() => undefined)
 
 const keys = Array.from({ length: ROWS }, (_, index) => ({ type: 'Child', mesh: 'm', name: `c${index}` }))
