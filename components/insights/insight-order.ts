@@ -25,8 +25,6 @@ export function joinOrder(head: readonly Key[], whole: InsightOrder): InsightOrd
 export interface OrderFacts {
   readonly filter: InsightFilter
   readonly order: InsightOrder
-  /** Rows of the order that are known to be removed. */
-  readonly goneCount: number
   /** From the live counters. */
   readonly revision: number
   readonly total: number
@@ -35,16 +33,15 @@ export interface OrderFacts {
 /** What taking the order again would bring: `added` where that can be told, else only that something moved. */
 export type OrderNews = { readonly kind: 'added'; readonly count: number } | { readonly kind: 'moved' }
 
-/** Undefined when the order on screen is still the present one. */
-export function orderNewsOf({ filter, order, goneCount, revision, total }: OrderFacts): OrderNews | undefined {
-  if (revision === order.asOf && goneCount === 0) return undefined
+/** Undefined when the order on screen is still the present one, as far as the counters tell. */
+export function orderNewsOf({ filter, order, revision, total }: OrderFacts): OrderNews | undefined {
+  if (revision === order.asOf) return undefined
   const { sort, ...narrowing } = filter
   const isWhole = Object.values(narrowing).every((value) => value === undefined)
-  const added = isWhole ? total - (order.keys.length - goneCount) : 0
+  const added = isWhole ? total - order.keys.length : 0
   if (added > 0) return { kind: 'added', count: added }
-  // By name, and with nothing left out, only what came or went can move anything.
-  if (isWhole && sort === 'name' && goneCount === 0) return undefined
-  return { kind: 'moved' }
+  // By name, and with nothing left out, only what comes or goes moves anything.
+  return isWhole && sort === 'name' && added === 0 ? undefined : { kind: 'moved' }
 }
 
 /** How long an untouched list waits before it takes its order again by itself: longer for long ones, whose order is megabytes. */

@@ -1,0 +1,5 @@
+import { PageSkeleton } from '../../components/insights/list-states.tsx'
+
+export default function Loading() {
+  return <PageSkeleton />
+}
