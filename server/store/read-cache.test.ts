@@ -97,7 +97,7 @@ describe('a read cache', () => {
     failWith(undefined)
     expect(await codeOf(cache.get(key()))).toBe('ok')
     expect(loads.count).toBe(2)
-    expect(cache.size()).toEqual({ loading: 0, kept: 1 })
+    expect(cache.size()).toEqual({ loading: 0, kept: 1, lists: 0 })
   })
 
   it('does not fail the others when the first who asked goes away', async () => {
@@ -121,6 +121,22 @@ describe('a read cache', () => {
     expect(loads.count).toBe(1)
     await writing.create({ key: key(), spec: {} }, { writer: 'w' })
     expect(await codeOf(cache.get(key()))).toBe('ok')
+  })
+
+  it('forgets everything when the change feed has a gap', async () => {
+    const clock = createFakeClock()
+    const store = createMemoryStore({ clock, kinds: contractKinds, instance: CONTRACT_INSTANCE, maxBacklog: 2 })
+    const cache = createReadCache({ store, clock, ttlMs: createTunable(TTL) })
+    const created = await store.create({ key: key(), spec: { n: 1 } }, { writer: 'w' })
+    const ending = new AbortController()
+    const running = cache.run(ending.signal)
+    await cache.get(key())
+    const batch = Array.from({ length: 3 }, (_, n) => ({ kind: 'create', draft: { key: key(`n${n}`), spec: {} } }) as const)
+    await store.writeBatch([{ kind: 'update', resource: { ...created, spec: { n: 2 } } }, ...batch], { writer: 'elsewhere' })
+    await clock.advance(0)
+    expect((await cache.get(key())).spec).toEqual({ n: 2 })
+    ending.abort()
+    await running
   })
 
   it('shows a local write to its writer at once, in gets and lists', async () => {
@@ -172,8 +188,67 @@ describe('a read cache', () => {
 
   it('leaves nothing under way behind and stays within its bound over many misses', async () => {
     const { cache } = make()
-    await Promise.all(Array.from({ length: 1_000 }, (_, index) => codeOf(cache.get(key(`n${index}`)))))
-    expect(cache.size()).toEqual({ loading: 0, kept: 100 })
+    await Promise.all(Array.from({ length: 10_000 }, (_, index) => codeOf(cache.get(key(`n${index}`)))))
+    expect(cache.size()).toEqual({ loading: 0, kept: 100, lists: 0 })
+    await Promise.all(Array.from({ length: 1_000 }, (_, index) => cache.list({ type: 'Parent', mesh: `m${index}` })))
+    expect(cache.size()).toEqual({ loading: 0, kept: 100, lists: 100 })
+    await codeOf(cache.list({ type: 'Parent', limit: -1 }))
+    await codeOf(cache.list({ type: 'Unknown' }))
+    expect(cache.size()).toEqual({ loading: 0, kept: 100, lists: 100 })
+    cache.invalidate(key())
+    expect(cache.size()).toEqual({ loading: 0, kept: 0, lists: 0 })
+  })
+
+  it('leaves nothing behind when all who waited have gone', async () => {
+    const { cache, store, hold } = make()
+    await store.create({ key: key(), spec: {} }, { writer: 'w' })
+    const release = hold()
+    const leaving = new AbortController()
+    const asked = [codeOf(cache.get(key(), { signal: leaving.signal })), codeOf(cache.get(key(), { signal: leaving.signal }))]
+    leaving.abort()
+    expect(await Promise.all(asked)).toEqual(['aborted', 'aborted'])
+    release()
+    await codeOf(cache.get(key()))
+    expect(cache.size()).toMatchObject({ loading: 0 })
+    expect(await codeOf(cache.get(key(), { signal: leaving.signal }))).toBe('aborted')
+  })
+
+  it('does not show its deleter what went with the deleted', async () => {
+    const { cache, writing } = make()
+    const owned = { type: 'Child', mesh: 'a', name: 'c' }
+    await writing.create({ key: key(), spec: {} }, { writer: 'w' })
+    await writing.create({ key: owned, spec: {} }, { writer: 'w' })
+    await cache.get(owned)
+    await cache.list({ type: 'Child' })
+    await writing.delete(key(), { writer: 'w' })
+    expect(await codeOf(cache.get(owned))).toBe('not_found')
+    expect((await cache.list({ type: 'Child' })).items).toEqual([])
+  })
+
+  it('tells questions apart by every part of them', async () => {
+    const { cache, store } = make()
+    for (const name of ['a', 'b']) await store.create({ key: key(name), spec: {}, labels: { name } }, { writer: 'w' })
+    const sizes: number[] = []
+    for (const part of [{}, { limit: 1 }, { mesh: 'x' }, { labels: { name: 'b' } }, { keys: [] }, { keys: [key('a')] }])
+      sizes.push((await cache.list({ type: 'Parent', ...part })).items.length)
+    expect(sizes).toEqual([2, 1, 0, 1, 0, 1])
+    const { nextCursor } = await cache.list({ type: 'Parent', limit: 1 })
+    expect((await cache.list({ type: 'Parent', limit: 1, cursor: nextCursor! })).items[0]?.key.name).toBe('b')
+  })
+
+  it('counts the age of what took long to load from when it was asked for', async () => {
+    const { cache, store, clock, loads, hold } = make()
+    await store.create({ key: key(), spec: {} }, { writer: 'w' })
+    const release = hold()
+    const slow = cache.get(key())
+    await clock.advance(TTL - 1)
+    release()
+    await slow
+    await cache.get(key())
+    expect(loads.count).toBe(1)
+    await clock.advance(1)
+    await cache.get(key())
+    expect(loads.count).toBe(2)
   })
 
   it('asks every time when the TTL is 0, and takes a new TTL at once', async () => {

@@ -3,12 +3,14 @@ import { CoreError, isCoreError } from '../lib/errors.ts'
 import type { Tunable } from '../lib/tunable.ts'
 import { type Resource, type ResourceKey, toKeyString } from '../model/resource.ts'
 import type { ListQuery, Page, ReadOptions, ResourceChange, ResourceStore } from './resource-store.ts'
+import { keyOfWrite } from './store-rules.ts'
 
 /**
- * Reads that may be up to a TTL old. One load per key at a time; whoever asks meanwhile waits for it. Local writes invalidate
- * before their caller goes on (use `invalidatingStore`), writes of others through the change feed; a load that began before
- * an invalidation is not kept. A failed load is not kept and fails only those who waited for it; that something is not there
- * is an answer like any other and is kept. Ages are monotonic. What it hands out is the store's frozen values.
+ * Reads that are at most a TTL old, counted from when they were asked for. One load per question at a time; whoever asks
+ * meanwhile waits for it. Local writes invalidate before their caller goes on (use `invalidatingStore`), writes of others
+ * through the change feed; a load that began before an invalidation is not kept. A failed load is not kept and fails only
+ * those who waited for it; that something is not there is an answer like any other and is kept. Ages are monotonic. What it
+ * hands out is the store's frozen values.
  */
 export interface ReadCache extends Pick<ResourceStore, 'get' | 'list'> {
   /** Forgets what is known of this resource, lists of its type included. */
@@ -16,8 +18,8 @@ export interface ReadCache extends Pick<ResourceStore, 'get' | 'list'> {
   invalidateAll(): void
   /** Follows the change feed until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
-  /** Loads under way and entries kept, for the debug snapshot. */
-  size(): { readonly loading: number; readonly kept: number }
+  /** Loads under way, entries kept, and lists among both, for the debug snapshot. */
+  size(): { readonly loading: number; readonly kept: number; readonly lists: number }
 }
 
 export type CacheResult = 'hit' | 'hit_wait' | 'miss'
@@ -31,16 +33,10 @@ export interface ReadCacheDeps {
   readonly maxEntries?: number
 }
 
+type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: CoreError }
 interface Entry {
   readonly outcome: Outcome
-  readonly loadedAt: number
-  readonly type: string
-}
-type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: CoreError }
-interface Load {
-  readonly outcome: Promise<Outcome>
-  readonly type: string
-  isOutdated: boolean
+  readonly askedAt: number
 }
 interface Question {
   readonly operation: 'get' | 'list'
@@ -53,8 +49,9 @@ const DEFAULT_MAX_ENTRIES = 10_000
 
 export function createReadCache({ store, clock, ttlMs, onRequest, maxEntries = DEFAULT_MAX_ENTRIES }: ReadCacheDeps): ReadCache {
   const entries = new Map<string, Entry>()
-  const loads = new Map<string, Load>()
-  /** Ids of the lists kept, by type: what a write of that type makes out of date. */
+  /** A load leaves when it ends or is out of date, whichever comes first. */
+  const loads = new Map<string, Promise<Outcome>>()
+  /** Ids of lists kept or loading, by type: what a write of that type makes out of date. */
   const lists = new Map<string, Set<string>>()
 
   return {
@@ -63,64 +60,91 @@ export function createReadCache({ store, clock, ttlMs, onRequest, maxEntries = D
     list: <S>(query: ListQuery, options: ReadOptions = {}) =>
       read({ operation: 'list', type: query.type, id: listId(query), ask: () => store.list(query) }, options) as Promise<Page<Resource<S>>>,
     invalidate,
-    invalidateAll() {
-      entries.clear()
-      for (const load of loads.values()) load.isOutdated = true
-    },
+    invalidateAll,
     async run(signal) {
       for await (const change of store.changes(signal)) follow(change)
     },
-    size: () => ({ loading: loads.size, kept: entries.size }),
+    size: () => ({
+      loading: loads.size,
+      kept: entries.size,
+      lists: lists.values().reduce((sum, ids) => sum + ids.size, 0),
+    }),
   }
 
   function follow(change: ResourceChange) {
-    if (change.kind === 'put') invalidate(change.resource.key)
-    else if (change.kind === 'deleted') invalidate(change.key)
-    else {
-      entries.clear()
-      for (const load of loads.values()) load.isOutdated = true
+    switch (change.kind) {
+      case 'put':
+        return invalidate(change.resource.key)
+      case 'deleted':
+        return invalidate(change.key)
+      case 'resync':
+        return invalidateAll()
     }
   }
 
   function invalidate(key: ResourceKey) {
-    const id = getId(key)
-    entries.delete(id)
-    for (const listed of lists.get(key.type) ?? []) entries.delete(listed)
+    forget(getId(key))
+    for (const id of lists.get(key.type) ?? []) forget(id)
     lists.delete(key.type)
-    for (const [other, load] of loads) if (other === id || (load.type === key.type && other.startsWith(LIST))) load.isOutdated = true
+  }
+
+  function invalidateAll() {
+    entries.clear()
+    loads.clear()
+    lists.clear()
+  }
+
+  /** Whoever waits for a load that is forgotten still gets its answer; whoever asks from now on does not. */
+  function forget(id: string) {
+    entries.delete(id)
+    loads.delete(id)
   }
 
   async function read(question: Question, { signal }: ReadOptions): Promise<unknown> {
     if (signal?.aborted) throw aborted(signal)
     const kept = entries.get(question.id)
-    if (kept !== undefined && clock.monotonic() - kept.loadedAt < ttlMs.get()) {
+    if (kept !== undefined && clock.monotonic() - kept.askedAt < ttlMs.get()) {
       count(question, 'hit')
       return open(kept.outcome)
     }
     const underWay = loads.get(question.id)
-    // A load that began before a write is of no use to one who asks after it.
-    const joins = underWay !== undefined && !underWay.isOutdated
-    count(question, joins ? 'hit_wait' : 'miss')
-    return open(await unlessAborted((joins ? underWay : load(question)).outcome, signal))
+    count(question, underWay === undefined ? 'miss' : 'hit_wait')
+    return open(await unlessAborted(underWay ?? load(question), signal))
   }
 
-  function load({ id, type, ask }: Question): Load {
-    const loading: Load = { type, isOutdated: false, outcome: ask().then((value): Outcome => ({ ok: true, value }), toOutcome) }
+  function load(question: Question): Promise<Outcome> {
+    const { id, operation, type, ask } = question
+    const askedAt = clock.monotonic()
+    const loading = ask().then((value): Outcome => ({ ok: true, value }), toOutcome)
     loads.set(id, loading)
-    const settle = (outcome?: Outcome) => {
+    if (operation === 'list') lists.set(type, (lists.get(type) ?? new Set()).add(id))
+    const end = (outcome?: Outcome) => {
       if (loads.get(id) !== loading) return
       loads.delete(id)
-      if (outcome !== undefined && !loading.isOutdated) keep(id, { outcome, type, loadedAt: clock.monotonic() })
+      if (outcome !== undefined) keep(question, { outcome, askedAt })
+      else if (!entries.has(id)) unlist(id)
     }
-    loading.outcome.then(settle, () => settle())
+    loading.then(end, () => end())
     return loading
   }
 
-  function keep(id: string, entry: Entry) {
+  function keep({ id }: Question, entry: Entry) {
     entries.delete(id)
     entries.set(id, entry)
-    if (id.startsWith(LIST)) lists.set(entry.type, (lists.get(entry.type) ?? new Set()).add(id))
-    if (entries.size > maxEntries) entries.delete(entries.keys().next().value!)
+    if (entries.size <= maxEntries) return
+    for (const oldest of entries.keys()) {
+      entries.delete(oldest)
+      if (!loads.has(oldest)) unlist(oldest)
+      return
+    }
+  }
+
+  function unlist(id: string) {
+    for (const [type, ids] of lists) {
+      if (!ids.delete(id)) continue
+      if (ids.size === 0) lists.delete(type)
+      return
+    }
   }
 
   function count({ operation, type }: Question, result: CacheResult) {
@@ -128,36 +152,28 @@ export function createReadCache({ store, clock, ttlMs, onRequest, maxEntries = D
   }
 }
 
-/** The store, with the cache told of each write before the writer goes on. */
-export function invalidatingStore(store: ResourceStore, cache: Pick<ReadCache, 'invalidate'>): ResourceStore {
+/** The store, with the cache told of each write before the writer goes on. A delete may take others with it, so after one nothing is kept. */
+export function invalidatingStore(store: ResourceStore, cache: Pick<ReadCache, 'invalidate' | 'invalidateAll'>): ResourceStore {
   return {
     ...store,
-    async create(draft, options) {
-      return store.create(draft, options).finally(() => cache.invalidate(draft.key))
-    },
-    async update(resource, options) {
-      return store.update(resource, options).finally(() => cache.invalidate(resource.key))
-    },
-    async delete(key, options) {
-      return store.delete(key, options).finally(() => cache.invalidate(key))
-    },
-    async writeBatch(writes, options) {
-      return store.writeBatch(writes, options).finally(() => {
-        for (const write of writes)
-          cache.invalidate(write.kind === 'create' ? write.draft.key : write.kind === 'update' ? write.resource.key : write.key)
-      })
-    },
+    create: (draft, options) => store.create(draft, options).finally(() => cache.invalidate(draft.key)),
+    update: (resource, options) => store.update(resource, options).finally(() => cache.invalidate(resource.key)),
+    delete: (key, options) => store.delete(key, options).finally(() => cache.invalidateAll()),
+    writeBatch: (writes, options) =>
+      store.writeBatch(writes, options).finally(() => {
+        if (writes.some(({ kind }) => kind === 'delete')) cache.invalidateAll()
+        else for (const write of writes) cache.invalidate(keyOfWrite(write))
+      }),
   }
 }
-
-const LIST = 'list\0'
 
 function getId(key: ResourceKey): string {
   return `get\0${toKeyString(key)}`
 }
 
 function listId({ type, mesh, labels, keys, limit, cursor }: ListQuery): string {
-  return LIST + JSON.stringify([type, mesh, Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)), keys, limit, cursor])
+  const parts = [type, mesh, Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)), keys?.map(toKeyString), limit, cursor]
+  return `list\0${JSON.stringify(parts.map((part) => part ?? null))}`
 }
 
 /** That something is not there is worth keeping; any other failure is for those who waited alone. */
