@@ -62,6 +62,11 @@ export const tunables = {
     [0, 3_600_000],
     'How long after its stream ended a data plane that registered itself is removed, unless it is back by then.',
   ),
+  'identity.certificateTtlMs': ms(
+    86_400_000,
+    [2_000, 31_536_000_000],
+    'How long a certificate of a data plane is valid, in meshes with mTLS; it is renewed after 70 to 90 % of it.',
+  ),
 } as const satisfies Record<string, TunableSpec>
 
 export type TunableKey = keyof typeof tunables

@@ -22,6 +22,7 @@ import { type ConflictRetry, createUpsert } from '../store/upsert.ts'
 import { createConflictLedger } from '../telemetry/conflict-ledger.ts'
 import { createEventLoopLag } from '../telemetry/event-loop-lag.ts'
 import { createResourceBuilder, type ResourceBuilder } from '../xds/build-resources.ts'
+import { createIdentity } from '../xds/identity.ts'
 import { createLifecycle } from '../xds/lifecycle.ts'
 import { createMeshDirectory } from '../xds/mesh-directory.ts'
 import { loadProtos } from '../xds/protos.ts'
@@ -134,6 +135,15 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     instance,
     onError,
   })
+  const identity = createIdentity({
+    clock,
+    random,
+    store,
+    upsert,
+    retry,
+    certificateTtlMs: settings.tunable('identity.certificateTtlMs'),
+    onError,
+  })
   const xds = createXdsServer(
     {
       clock,
@@ -143,6 +153,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
       protos,
       directory,
       lifecycle,
+      identity,
       sessions,
       status: sink,
       tunables: {
@@ -232,6 +243,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         { name: 'directory', run: directory.run },
         { name: 'dataplane sink', run: sink.run },
         { name: 'lifecycle', run: lifecycle.run },
+        { name: 'identity', run: identity.run },
         { name: 'xDS', run: xds.run },
         ...(demo === undefined ? [] : [{ name: 'simulated fleet', run: demo.run }]),
       ]

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { tunables } from '../model/tunables.ts'
+import { type TunableSpec, tunables } from '../model/tunables.ts'
 import { flags } from './config.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/CONFIGURATION.md'), 'utf8')
@@ -19,8 +19,11 @@ describe('the configuration page', () => {
   })
 
   it('names every tunable with its default and range', () => {
-    for (const [key, { default: initial, range }] of Object.entries(tunables)) {
-      expect(rows.find((cells) => cells[1] === key)?.slice(2, 4)).toEqual([String(initial), `${range.min}..${range.max}`])
+    for (const [key, { default: initial, range }] of Object.entries<TunableSpec>(tunables)) {
+      expect(rows.find((cells) => cells[1] === key)?.slice(2, 4)).toEqual([
+        String(initial),
+        range === null ? '' : `${range.min}..${range.max}`,
+      ])
     }
   })
 

@@ -8,10 +8,19 @@ import type { HttpProtocolOptions } from '../gen/envoy/extensions/upstreams/http
 import { hashText } from '../discovery/discovery.ts'
 import { type Dataplane, type Inbound, type Outbound, SERVICE_TAG } from '../model/kinds/dataplane.ts'
 import type { Protos } from './protos.ts'
+import { downstreamTls, upstreamTls } from './secret-resources.ts'
 import type { XdsResource } from './resource-types.ts'
 
 /** What traffic of a service is, by the tag `kuma.io/protocol` of its inbounds; HTTP unless they say otherwise. */
 export type Protocol = 'http' | 'http2' | 'tcp'
+/** A mesh whose traffic is encrypted both ways, each side proving who it is. */
+export interface SecureMesh {
+  readonly name: string
+}
+export interface Traffic {
+  readonly protocol: Protocol
+  readonly mesh: SecureMesh | undefined
+}
 export interface Endpoint {
   readonly address: string
   readonly port: number
@@ -20,14 +29,14 @@ export interface Endpoint {
 /** Builds xDS messages. Deterministic: equal input gives equal bytes, and so an equal version. */
 export interface ResourceBuilder {
   /** For traffic to a service, wherever its endpoints are. */
-  serviceCluster(service: string, protocol: Protocol): XdsResource
+  serviceCluster(service: string, traffic: Traffic): XdsResource
   endpoints(service: string, endpoints: readonly Endpoint[]): XdsResource
   /** For a gRPC client that resolves `xds:///<service>`. */
   apiListener(service: string): XdsResource
   serviceRoute(service: string): XdsResource
   /** For traffic that reaches a proxy: to the process it stands before. */
   localCluster(inbound: Inbound): XdsResource
-  inboundListener(dataplane: Dataplane, inbound: Inbound): XdsResource
+  inboundListener(dataplane: Dataplane, inbound: Inbound, mesh: SecureMesh | undefined): XdsResource
   outboundListener(outbound: Outbound, protocol: Protocol): XdsResource
   outboundRoute(service: string): XdsResource
 }
@@ -50,10 +59,9 @@ export function createResourceBuilder({ pack }: Pick<Protos, 'pack'>): ResourceB
   const routerFilter = { name: 'envoy.filters.http.router', typed_config: pack(TYPE.router, {}) }
 
   return {
-    serviceCluster: (service, protocol) =>
+    serviceCluster: (service, { protocol, mesh }) =>
       resource(
         TYPE.cluster,
-        service,
         {
           name: service,
           type: 'EDS',
@@ -61,33 +69,37 @@ export function createResourceBuilder({ pack }: Pick<Protos, 'pack'>): ResourceB
           connect_timeout: CONNECT_TIMEOUT,
           lb_policy: 'ROUND_ROBIN',
           ...protocolOptions(protocol),
+          ...(mesh !== undefined && { transport_socket: upstreamTls({ pack }, mesh.name, service) }),
         } satisfies Cluster,
-        [service],
+        { name: service, needs: [service] },
       ),
 
     endpoints: (service, endpoints) =>
-      resource(TYPE.endpoints, service, {
-        cluster_name: service,
-        // A gRPC client drops a locality without a weight in silence, and then every call fails; Envoy takes the same answer.
-        endpoints:
-          endpoints.length === 0
-            ? []
-            : [
-                {
-                  locality: { region: 'local', zone: 'local' },
-                  load_balancing_weight: { value: 1 },
-                  lb_endpoints: endpoints.map(({ address, port }) => ({
-                    health_status: 'HEALTHY',
-                    endpoint: { address: socketAddress(address, port) },
-                  })),
-                },
-              ],
-      } satisfies ClusterLoadAssignment),
+      resource(
+        TYPE.endpoints,
+        {
+          cluster_name: service,
+          // A gRPC client drops a locality without a weight in silence, and then every call fails; Envoy takes the same answer.
+          endpoints:
+            endpoints.length === 0
+              ? []
+              : [
+                  {
+                    locality: { region: 'local', zone: 'local' },
+                    load_balancing_weight: { value: 1 },
+                    lb_endpoints: endpoints.map(({ address, port }) => ({
+                      health_status: 'HEALTHY',
+                      endpoint: { address: socketAddress(address, port) },
+                    })),
+                  },
+                ],
+        } satisfies ClusterLoadAssignment,
+        { name: service },
+      ),
 
     apiListener: (service) =>
       resource(
         TYPE.listener,
-        service,
         {
           name: service,
           api_listener: {
@@ -98,45 +110,54 @@ export function createResourceBuilder({ pack }: Pick<Protos, 'pack'>): ResourceB
             } satisfies HttpConnectionManager),
           },
         } satisfies Listener,
-        [service],
+        { name: service, needs: [service] },
       ),
 
-    serviceRoute: (service) => resource(TYPE.route, service, routeTo(service, service)),
+    serviceRoute: (service) => resource(TYPE.route, routeTo(service, service), { name: service }),
 
     localCluster(inbound) {
       const name = localClusterName(inbound)
       const address = socketAddress(inbound.serviceAddress ?? LOOPBACK, inbound.servicePort ?? inbound.port)
-      return resource(TYPE.cluster, name, {
-        name,
-        type: 'STATIC',
-        connect_timeout: CONNECT_TIMEOUT,
-        load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
-        ...protocolOptions(protocolOf(inbound)),
-      } satisfies Cluster)
+      return resource(
+        TYPE.cluster,
+        {
+          name,
+          type: 'STATIC',
+          connect_timeout: CONNECT_TIMEOUT,
+          load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
+          ...protocolOptions(protocolOf(inbound)),
+        } satisfies Cluster,
+        { name },
+      )
     },
 
-    inboundListener(dataplane, inbound) {
+    inboundListener(dataplane, inbound, mesh) {
       const address = inbound.address ?? dataplane.networking.address
       const name = `inbound:${address}:${inbound.port}`
       const cluster = localClusterName(inbound)
-      return resource(TYPE.listener, name, {
-        name,
-        traffic_direction: 'INBOUND',
-        address: socketAddress(address, inbound.port),
-        filter_chains: [
-          {
-            filters: [
-              protocolOf(inbound) === 'tcp'
-                ? tcpFilter(name, cluster)
-                : httpFilter({
-                    stat_prefix: statPrefix(name),
-                    http_filters: [routerFilter],
-                    route_config: routeTo(`inbound:${inbound.tags[SERVICE_TAG]}`, cluster),
-                  }),
-            ],
-          },
-        ],
-      } satisfies Listener)
+      return resource(
+        TYPE.listener,
+        {
+          name,
+          traffic_direction: 'INBOUND',
+          address: socketAddress(address, inbound.port),
+          filter_chains: [
+            {
+              filters: [
+                protocolOf(inbound) === 'tcp'
+                  ? tcpFilter(name, cluster)
+                  : httpFilter({
+                      stat_prefix: statPrefix(name),
+                      http_filters: [routerFilter],
+                      route_config: routeTo(`inbound:${inbound.tags[SERVICE_TAG]}`, cluster),
+                    }),
+              ],
+              ...(mesh !== undefined && { transport_socket: downstreamTls({ pack }, mesh.name) }),
+            },
+          ],
+        } satisfies Listener,
+        { name },
+      )
     },
 
     outboundListener(outbound, protocol) {
@@ -153,22 +174,24 @@ export function createResourceBuilder({ pack }: Pick<Protos, 'pack'>): ResourceB
             })
       return resource(
         TYPE.listener,
-        name,
         {
           name,
           traffic_direction: 'OUTBOUND',
           address: socketAddress(address, outbound.port),
           filter_chains: [{ filters: [filter] }],
         } satisfies Listener,
-        protocol === 'tcp' ? [] : [outboundRouteName(service)],
+        { name, needs: protocol === 'tcp' ? [] : [outboundRouteName(service)] },
       )
     },
 
-    outboundRoute: (service) => resource(TYPE.route, outboundRouteName(service), routeTo(outboundRouteName(service), service)),
+    outboundRoute: (service) => resource(TYPE.route, routeTo(outboundRouteName(service), service), { name: outboundRouteName(service) }),
   }
 
-  // oxlint-disable-next-line max-params -- one resource is its type, its name, its message and what it waits for
-  function resource(type: string, name: string, message: object, needs: readonly string[] = []): XdsResource {
+  function resource(
+    type: string,
+    message: object,
+    { name, needs = [] }: { readonly name: string; readonly needs?: readonly string[] },
+  ): XdsResource {
     const any = pack(type, message)
     return { name, version: hashText(any.value.toString('latin1')), needs, any }
   }

@@ -25,7 +25,7 @@ export interface ConnectDeps {
   /** Whether the store tells this process of each write; a cached Kubernetes client does not. */
   readonly storeSignalsWrites: boolean
   readonly cacheTtlMs: Tunable<number>
-  readonly startSync: (connecting: Connecting) => StepResult
+  readonly startSync: (connecting: Connecting, registered: Registered | undefined) => StepResult
   readonly startStatus: (connecting: Connecting) => StepResult
 }
 

@@ -1,9 +1,10 @@
 import { createTopic } from '../lib/topic.ts'
 import type { Present } from '../discovery/discovery.ts'
 import { type Dataplane, SERVICE_TAG } from '../model/kinds/dataplane.ts'
+import type { Mesh as MeshSpec } from '../model/kinds/mesh.ts'
 import { isSameKey, type Resource, type ResourceKey } from '../model/resource.ts'
 import type { ResourceStore } from '../store/resource-store.ts'
-import { type Endpoint, type Protocol, protocolOf, type ResourceBuilder } from './build-resources.ts'
+import { type Endpoint, type Protocol, protocolOf, type ResourceBuilder, type SecureMesh } from './build-resources.ts'
 import { CLUSTER, ENDPOINT, LISTENER, ROUTE, type XdsResource } from './resource-types.ts'
 
 /**
@@ -15,6 +16,8 @@ export interface MeshDirectory {
   put(resource: Resource<Dataplane>): void
   /** What a data plane sees of a type; nothing when it is not there. */
   presentFor(dataPlane: ResourceKey, type: string): Present<XdsResource>
+  /** Whether traffic of the mesh is encrypted, so that its data planes need certificates. */
+  isSecure(mesh: string): boolean
   onChange(listener: (change: MeshChange) => void, signal: AbortSignal): void
   /** Follows the store until aborted. */
   run(signal: AbortSignal): Promise<void>
@@ -42,6 +45,7 @@ interface Service {
   readonly built: Map<string, XdsResource>
 }
 interface Mesh {
+  secure: SecureMesh | undefined
   readonly members: Map<string, Member>
   readonly services: Map<string, Service>
 }
@@ -60,7 +64,14 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
   const topic = createTopic<MeshChange>()
   const firstRead = Promise.withResolvers<void>()
 
-  return { put, presentFor, onChange: (listener, signal) => topic.subscribe(listener, signal), run, ready: () => firstRead.promise }
+  return {
+    put,
+    presentFor,
+    isSecure: (mesh) => meshes.get(mesh)?.secure !== undefined,
+    onChange: (listener, signal) => topic.subscribe(listener, signal),
+    run,
+    ready: () => firstRead.promise,
+  }
 
   async function run(signal: AbortSignal): Promise<void> {
     // Subscribed before the read, so that nothing falls between.
@@ -71,11 +82,14 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
       if (change.kind === 'resync') await readAll(signal)
       else if (change.kind === 'put') {
         if (change.resource.key.type === 'Dataplane') put(change.resource as Resource<Dataplane>)
+        if (change.resource.key.type === 'Mesh') putMesh(change.resource as Resource<MeshSpec>)
       } else if (change.key.type === 'Dataplane') remove(change.key)
     }
   }
 
   async function readAll(signal: AbortSignal) {
+    const meshPage = await store.list<MeshSpec>({ type: 'Mesh', limit: PAGE }, { signal })
+    for (const resource of meshPage.items) putMesh(resource)
     const seen = new Set<string>()
     let cursor: string | undefined
     do {
@@ -88,6 +102,16 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     } while (cursor !== undefined)
     for (const [mesh, { members }] of meshes)
       for (const [name, { resource }] of members) if (!seen.has(`${mesh}\0${name}`)) remove(resource.key)
+  }
+
+  function putMesh({ key: { name }, spec }: Resource<MeshSpec>) {
+    const mesh = meshOf(name)
+    const secure = spec.mtls === undefined ? undefined : { name }
+    if (mesh.secure?.name === secure?.name) return
+    mesh.secure = secure
+    for (const service of mesh.services.values()) service.built.clear()
+    for (const member of mesh.members.values()) member.own = undefined
+    topic.publish({ mesh: name, names: [...mesh.members.keys()], services: [...mesh.services.keys()] })
   }
 
   function put(resource: Resource<Dataplane>) {
@@ -109,7 +133,7 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     if (mesh === undefined || member === undefined || !isSameKey(member.resource.key, key)) return
     mesh.members.delete(key.name)
     const services = leave(mesh, member.resource)
-    if (mesh.members.size === 0) meshes.delete(key.mesh)
+    if (mesh.members.size === 0 && mesh.secure === undefined) meshes.delete(key.mesh)
     topic.publish({ mesh: key.mesh, names: [key.name], services })
   }
 
@@ -179,7 +203,7 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     const { inbound, outbound } = spec.networking
     const protocolTo = (service: string) => mesh.services.get(service)?.protocol ?? 'http'
     const listeners = [
-      ...inbound.map((each) => builder.inboundListener(spec, each)),
+      ...inbound.map((each) => builder.inboundListener(spec, each, mesh.secure)),
       ...outbound.map((each) => builder.outboundListener(each, protocolTo(each.tags[SERVICE_TAG] ?? ''))),
     ]
     const routes = new Set(outbound.map(({ tags }) => tags[SERVICE_TAG] ?? ''))
@@ -196,15 +220,19 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     if (service === undefined) return undefined
     const known = service.built.get(type)
     if (known !== undefined) return known
-    const built = build(type, name, service)
+    const built = build(type, name, { service, mesh: mesh.secure })
     if (built !== undefined) service.built.set(type, built)
     return built
   }
 
-  function build(type: string, name: string, service: Service): XdsResource | undefined {
+  function build(
+    type: string,
+    name: string,
+    { service, mesh }: { readonly service: Service; readonly mesh: SecureMesh | undefined },
+  ): XdsResource | undefined {
     switch (type) {
       case CLUSTER:
-        return builder.serviceCluster(name, service.protocol)
+        return builder.serviceCluster(name, { protocol: service.protocol, mesh })
       case ENDPOINT:
         return builder.endpoints(
           name,
@@ -222,7 +250,7 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
   function meshOf(name: string): Mesh {
     const known = meshes.get(name)
     if (known !== undefined) return known
-    const mesh: Mesh = { members: new Map(), services: new Map() }
+    const mesh: Mesh = { secure: undefined, members: new Map(), services: new Map() }
     meshes.set(name, mesh)
     return mesh
   }

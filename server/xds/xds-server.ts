@@ -5,14 +5,17 @@ import type { Clock } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
 import type { NewId } from '../lib/random.ts'
 import type { Tunable } from '../lib/tunable.ts'
+import { SERVICE_TAG } from '../model/kinds/dataplane.ts'
 import type { SessionRegistry } from '../discovery/session-registry.ts'
 import type { StatusPort, StatusSession } from '../discovery/status-port.ts'
-import { connect, connectSteps, type Connecting } from './connect.ts'
-import type { Lifecycle } from './lifecycle.ts'
+import { connect, connectSteps, type Connecting, type StepResult } from './connect.ts'
+import type { Identity } from './identity.ts'
+import type { Lifecycle, Registered } from './lifecycle.ts'
 import type { MeshDirectory } from './mesh-directory.ts'
 import type { Protos } from './protos.ts'
 import { createPushQueue } from './push-queue.ts'
-import { xdsTypes } from './resource-types.ts'
+import { SECRET, xdsTypes } from './resource-types.ts'
+import { presentSecrets } from './secret-resources.ts'
 import { type Call, openStream, type StreamDeps, type XdsStream } from './stream.ts'
 
 /** The gRPC AggregatedDiscoveryService, both variants, for Envoys and gRPC clients. */
@@ -40,6 +43,7 @@ export interface XdsServerDeps {
   readonly protos: Protos
   readonly directory: MeshDirectory
   readonly lifecycle: Lifecycle
+  readonly identity: Identity
   readonly sessions: SessionRegistry
   readonly status: StatusPort
   readonly tunables: {
@@ -65,7 +69,7 @@ const MAX_MESSAGE_BYTES = 10 << 20
 const CLOSE_WITHIN_MS = 2_000
 
 export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions): XdsServer {
-  const { clock, newId, log, instance, directory, lifecycle, sessions, status, tunables, observer } = deps
+  const { clock, newId, log, instance, directory, lifecycle, identity, sessions, status, tunables, observer } = deps
   const streams = new Map<string, XdsStream>()
   const statuses = new Map<string, StatusSession>()
   const lastFlushes = new Set<Promise<void>>()
@@ -78,7 +82,7 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
     directory,
     storeSignalsWrites: deps.storeSignalsWrites,
     cacheTtlMs: tunables.cacheTtlMs,
-    startSync: () => ({}),
+    startSync,
     startStatus,
   })
   const opening = new Map<string, XdsStream>()
@@ -88,7 +92,8 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
   const streamDeps: StreamDeps = {
     clock,
     instance,
-    presentFor: directory.presentFor,
+    presentFor: (subject, type) =>
+      type === SECRET ? presentSecrets(deps.protos, identity.secretsOf(subject)) : directory.presentFor(subject, type),
     nackBackoffMs: () => tunables.nackBackoffMs.get(),
     refreshIntervalMs: () => tunables.refreshIntervalMs.get(),
     connect: (connecting) => connect(steps, connecting),
@@ -126,6 +131,19 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
     const stream = openStream(call, streamDeps, { id, variant })
     if (isStopping) return stream.end(stopping())
     opening.set(id, stream)
+  }
+
+  /** In a mesh with mTLS it gets a certificate, and each renewal goes out. */
+  function startSync({ identity: { subject }, sessionId }: Connecting, registered: Registered | undefined): StepResult {
+    if (registered === undefined || !directory.isSecure(subject.mesh)) return {}
+    const services = new Set(registered.resource.spec.networking.inbound.map(({ tags }) => tags[SERVICE_TAG] ?? ''))
+    identity.attach({
+      subject,
+      id: sessionId,
+      services: services.size === 0 ? [subject.name] : [...services],
+      onRenewed: () => streams.get(sessionId)?.wantsPush(),
+    })
+    return { undo: () => identity.detach(subject, sessionId) }
   }
 
   /** The last step: from here on it is a session that pages show and whose status is stored. */

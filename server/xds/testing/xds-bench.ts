@@ -11,6 +11,7 @@ import { createReadCache, invalidatingStore } from '../../store/read-cache.ts'
 import type { ConflictRetry } from '../../store/upsert.ts'
 import { createUpsert } from '../../store/upsert.ts'
 import { createResourceBuilder } from '../build-resources.ts'
+import { createIdentity } from '../identity.ts'
 import { createLifecycle } from '../lifecycle.ts'
 import { createMeshDirectory } from '../mesh-directory.ts'
 import { loadProtos } from '../protos.ts'
@@ -46,6 +47,17 @@ export async function startXds(
     instance: 'test',
     onError: () => undefined,
   })
+  const certificateTtlMs = createTunable(3_600_000)
+  const identity = createIdentity({
+    clock,
+    random: systemRandom,
+    store,
+    upsert,
+    retry: () => retry,
+    certificateTtlMs,
+    onError: (what, error) => errors.push(`${what}: ${String(error)}`),
+  })
+  const errors: string[] = []
   const sessions = createSessionRegistry()
   const reported: { readonly subject: string; readonly what: 'open' | 'update' | 'close'; readonly subscription: Subscription }[] = []
   const status: StatusPort = {
@@ -67,6 +79,7 @@ export async function startXds(
       protos,
       directory,
       lifecycle,
+      identity,
       sessions,
       status,
       tunables: { refreshIntervalMs: createTunable(200), nackBackoffMs: createTunable(options.nackBackoffMs ?? 5_000), cacheTtlMs: ttlMs },
@@ -97,6 +110,9 @@ export async function startXds(
     reported,
     counts,
     firstConfigs,
+    certificateTtlMs,
+    identity,
+    errors,
     async stop() {
       ending.abort()
       await running
