@@ -59,7 +59,7 @@ export function InsightsClient({ first, xds }: { readonly first: FirstPage; read
   const { order } = query
   return (
     <FirstRows first={first}>
-      <div className="flex min-h-0 flex-1 flex-col gap-3">
+      <div className="flex min-h-104 flex-1 flex-col gap-3 lg:min-h-80">
         <div className={isOpen ? 'hidden lg:block' : undefined}>
           <FilterBar filters={filters} onChange={onFilters} {...facts} searchRef={search}>
             <CsvButton keys={query.isPartial ? [] : (order?.keys ?? [])} />
@@ -70,7 +70,7 @@ export function InsightsClient({ first, xds }: { readonly first: FirstPage; read
             ref={list}
             aria-label="List of insights"
             {...touch}
-            className={`relative min-h-0 min-w-0 flex-1 flex-col overflow-hidden rounded-xl border border-line bg-panel shadow-panel ${isOpen ? 'hidden lg:flex' : 'flex'}`}
+            className={`relative min-h-0 min-w-0 flex-1 flex-col overflow-hidden rounded-xl border border-line bg-panel shadow-panel live-values ${isOpen ? 'hidden lg:flex' : 'flex'}`}
           >
             {order === undefined ? (
               query.error === null ? (

@@ -16,9 +16,9 @@ export interface Column {
 export const rowGrid = [
   'grid items-center gap-x-2 px-2.5',
   'grid-cols-[5.25rem_minmax(0,1fr)_auto_auto] content-center gap-y-0.5 @min-[35rem]:gap-y-0',
-  '@min-[35rem]:grid-cols-[4.75rem_minmax(6.5rem,1fr)_3.75rem_9.5rem_5.75rem]',
-  '@min-[43rem]:grid-cols-[4.75rem_minmax(7rem,1fr)_3.75rem_9.5rem_5.75rem_4.25rem_3.75rem]',
-  '@min-[51rem]:grid-cols-[4.75rem_minmax(7rem,1fr)_3.75rem_10rem_5.75rem_4.25rem_4.25rem_6.25rem]',
+  '@min-[35rem]:grid-cols-[4.75rem_minmax(6.5rem,1fr)_3.75rem_9.5rem_4.75rem]',
+  '@min-[43rem]:grid-cols-[4.75rem_minmax(8rem,1fr)_3.75rem_9.5rem_4.75rem_4.25rem_3.75rem]',
+  '@min-[51rem]:grid-cols-[4.75rem_minmax(8rem,1fr)_3.75rem_10rem_4.75rem_4.25rem_4.25rem_6.25rem]',
   '@min-[64rem]:grid-cols-[6rem_minmax(10rem,1.2fr)_6rem_minmax(12rem,1.4fr)_6.5rem_6rem_6rem_9rem] @min-[64rem]:gap-x-3',
 ].join(' ')
 

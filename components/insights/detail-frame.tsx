@@ -40,7 +40,7 @@ export function DetailFrame({ insightKey, onClose, frameRef, children }: DetailF
           <X aria-hidden className="size-4" />
         </button>
       </header>
-      {children}
+      <div className="live-values">{children}</div>
     </section>
   )
 }

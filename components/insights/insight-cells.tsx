@@ -76,7 +76,7 @@ function Waiting({ row, level, now }: { readonly row: InsightRow; readonly level
       }
     >
       <TideBar percent={percent} freshness={level} />
-      <span className={`w-16 shrink-0 truncate ${isQuiet ? 'text-xs text-muted' : ''}`}>
+      <span className={`w-13 shrink-0 truncate ${isQuiet ? 'text-xs text-muted' : ''}`}>
         {isQuiet ? 'quiet' : steadyAge(ageMs)}
         {by === 'heartbeat' && !isQuiet && <span className="sr-only"> without a heartbeat</span>}
       </span>

@@ -7,7 +7,11 @@ it.each([
   [999, '<1 s'],
   [1000, '1 s'],
   [8999, '8 s'],
-  [252_900, '4 min 12 s'],
+  [119_999, '119 s'],
+  [120_000, '2 min'],
+  [7_199_999, '119 min'],
+  [7_200_000, '2 h'],
+  [172_800_000, '2 d'],
 ])('words an age of %i ms as %s, without tenths that flicker', (ms, words) => {
   expect(steadyAge(ms)).toBe(words)
 })

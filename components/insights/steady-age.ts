@@ -1,10 +1,13 @@
-import { formatSpan } from '../format.ts'
-
 /**
- * An age in a list of many, in whole seconds: all rows step together once a second, and a tenth would only flicker.
- * `<1 s`, `8 s`, `4 min 12 s`.
+ * An age in a list of many: short, and steady, for all rows step together once a second and anything finer would only flicker.
+ * `<1 s`, `86 s`, `4 min`, `3 h`, `2 d`.
  */
 export function steadyAge(ms: number): string {
   const seconds = Math.floor(ms / 1000)
-  return seconds < 1 ? '<1 s' : formatSpan(1000 * seconds)
+  if (seconds < 1) return '<1 s'
+  if (seconds < 120) return `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 120) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`
 }
