@@ -148,7 +148,8 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
       onChange: (listener, signal) => changed.subscribe(listener, signal),
       run: unused,
       ready: async () => {},
-      setPending: unused,
+      waits: () => new Map(),
+    setPending: unused,
     },
     sessions: {
       add: unused,

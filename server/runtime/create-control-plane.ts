@@ -106,7 +106,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     maxTimes: settings.tunable('upsert.maxTimes').get(),
     jitterPercent: settings.tunable('upsert.jitterPercent').get(),
   })
-  const board = createInsightBoard({ store, clock, ledger: conflicts, settings })
+  const board = createInsightBoard({ store, clock, ledger: conflicts, settings, kinds })
   const sink = createDataplaneSink({
     clock,
     store,

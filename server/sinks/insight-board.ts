@@ -1,5 +1,21 @@
-import type { FreshnessStrip, InsightFilter, InsightRow, InsightSummary } from '../model/views.ts'
-import type { ResourceKey } from '../model/resource.ts'
+import type { Clock } from '../lib/clock.ts'
+import { createTopic } from '../lib/topic.ts'
+import { type Freshness, freshnessAt, freshnessLevels, latenessAt, pendingMsAt } from '../model/freshness.ts'
+import type { Kinds } from '../model/kind.ts'
+import { type KeyString, type Resource, type ResourceKey, toKeyString } from '../model/resource.ts'
+import {
+  type FreshnessStrip,
+  type InsightFilter,
+  type InsightRow,
+  type InsightSort,
+  type InsightSummary,
+  STRIP_BUCKETS,
+  STRIP_BUCKETS_PER_CADENCE,
+} from '../model/views.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { ResourceStore } from '../store/resource-store.ts'
+import type { ConflictLedger } from '../telemetry/conflict-ledger.ts'
+import { type BoardEntry, type Cadence, createBoardEntry, isInsight, takeStored, toRow } from './board-entry.ts'
 
 /**
  * The read model: one row per insight, fed by the store's change feed and by the sinks, never by a scan per request. Reads
@@ -25,4 +41,213 @@ export interface InsightBoard {
   ready(): Promise<void>
   /** From the sinks: the oldest change not yet stored of this insight (epoch ms), null when there is none. */
   setPending(key: ResourceKey, since: number | null): void
+  /** Seconds each insight has waited to be stored, by type; 0 when it waits for nothing. */
+  waits(): ReadonlyMap<string, readonly number[]>
+}
+
+export interface InsightBoardDeps {
+  readonly store: Pick<ResourceStore, 'changes' | 'list'>
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>
+  readonly ledger: Pick<ConflictLedger, 'of' | 'onSettled' | 'forget'>
+  readonly settings: Pick<Settings, 'tunable'>
+  readonly kinds: Kinds
+}
+
+/** An order is taken anew at most this often: who asks meanwhile shares it. */
+const ORDER_KEPT_MS = 250
+const PAGE = 1000
+
+export function createInsightBoard({ store, clock, ledger, settings, kinds }: InsightBoardDeps): InsightBoard {
+  const entries = new Map<KeyString, BoardEntry>()
+  const topic = createTopic<ResourceKey>()
+  const cadences = new Map<string, Cadence>()
+  const orders = new Map<InsightSort, { readonly at: number; readonly revision: number; readonly sorted: readonly BoardEntry[] }>()
+  const firstRead = Promise.withResolvers<void>()
+  const types = [...kinds.keys()].filter((type) => type.endsWith('Insight'))
+  const intervalMs = settings.tunable('sink.dataplane.flushIntervalMs')
+  const idleTimeoutMs = settings.tunable('insight.idleTimeoutMs')
+  let revision = 0
+
+  return {
+    order,
+    rows: (keys) => keys.flatMap((key) => rowOf(entries.get(toKeyString(key)))),
+    summary: () => Object.fromEntries([...countByType()].map(([type, { counts }]) => [type, counts])),
+    strips: () => [...countByType().values()],
+    rejecting: () => [...entries.values()].filter(({ rejected }) => rejected.length > 0).length,
+    total: () => entries.size,
+    revision: () => revision,
+    onChange: (listener, signal) => topic.subscribe(listener, signal),
+    run,
+    ready: () => firstRead.promise,
+    setPending,
+    waits,
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    ledger.onSettled((key) => {
+      if (entries.has(toKeyString(key))) topic.publish(key)
+    }, signal)
+    for (const tunable of [intervalMs, idleTimeoutMs]) tunable.watch(retune, signal)
+    // Subscribed before the read, so that nothing falls between.
+    const changes = store.changes(signal)
+    await readAll(signal)
+    firstRead.resolve()
+    for await (const change of changes) {
+      if (change.kind === 'resync') await readAll(signal)
+      else if (change.kind === 'put') put(change.resource)
+      else if (entries.get(toKeyString(change.key))?.version === change.version) remove(change.key)
+    }
+  }
+
+  async function readAll(signal: AbortSignal) {
+    const seen = new Set<KeyString>()
+    for (const type of types) {
+      let cursor: string | undefined
+      do {
+        const page = await store.list({ type, limit: PAGE, ...(cursor !== undefined && { cursor }) }, { signal })
+        for (const resource of page.items) {
+          seen.add(toKeyString(resource.key))
+          put(resource)
+        }
+        cursor = page.nextCursor
+      } while (cursor !== undefined)
+    }
+    for (const [id, { key, isStored }] of entries) if (isStored && !seen.has(id)) remove(key)
+  }
+
+  function put(resource: Resource) {
+    if (!isInsight(resource) || !types.includes(resource.key.type)) return
+    const entry = entryOf(resource.key)
+    if (entry.version === resource.version || entry.modifiedAt > resource.modifiedAt) return
+    const wasOnline = entry.online
+    takeStored(entry, resource)
+    if (wasOnline !== entry.online) revision++
+    topic.publish(entry.key)
+  }
+
+  function remove(key: ResourceKey) {
+    const id = toKeyString(key)
+    if (!entries.delete(id)) return
+    ledger.forget(key)
+    revision++
+    topic.publish(key)
+  }
+
+  function setPending(key: ResourceKey, since: number | null) {
+    const known = entries.get(toKeyString(key))
+    if (known === undefined && since === null) return
+    const entry = known ?? entryOf(key)
+    if (entry.pendingSince === since) return
+    entry.pendingSince = since
+    // Nothing is stored and nothing is to be: it was an insight that never came to be.
+    if (since === null && !entry.isStored) remove(key)
+    else topic.publish(key)
+  }
+
+  function entryOf(key: ResourceKey): BoardEntry {
+    const id = toKeyString(key)
+    const known = entries.get(id)
+    if (known !== undefined) return known
+    const entry = createBoardEntry(key, cadenceOf(key.type))
+    entries.set(id, entry)
+    revision++
+    return entry
+  }
+
+  function cadenceOf(type: string): Cadence {
+    const known = cadences.get(type)
+    if (known !== undefined) return known
+    const cadence: Cadence = { cadenceMs: intervalMs.get(), heartbeatMs: idleTimeoutMs.get() / 2 }
+    cadences.set(type, cadence)
+    return cadence
+  }
+
+  /** Lateness is judged by what is in force now. */
+  function retune() {
+    for (const cadence of cadences.values()) {
+      cadence.cadenceMs = intervalMs.get()
+      cadence.heartbeatMs = idleTimeoutMs.get() / 2
+    }
+    revision++
+    for (const { key } of entries.values()) topic.publish(key)
+  }
+
+  function rowOf(entry: BoardEntry | undefined): readonly InsightRow[] {
+    return entry === undefined ? [] : [toRow(entry, ledger.of(entry.key), clock.now())]
+  }
+
+  function order({ type, mesh, freshness, rejecting, q, sort = 'worst' }: InsightFilter) {
+    const now = clock.now()
+    const words = (q ?? '')
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== '')
+    const keys: ResourceKey[] = []
+    for (const entry of sortedBy(sort)) {
+      if (entries.get(entry.id) !== entry) continue
+      if (type !== undefined && entry.key.type !== type) continue
+      if (mesh !== undefined && entry.key.mesh !== mesh) continue
+      if (rejecting === true && entry.rejected.length === 0) continue
+      if (freshness !== undefined && !freshness.includes(freshnessAt(entry, now))) continue
+      if (!words.every((word) => entry.searchText.includes(word))) continue
+      keys.push(entry.key)
+    }
+    return { keys, asOf: revision }
+  }
+
+  function sortedBy(sort: InsightSort): readonly BoardEntry[] {
+    const at = clock.monotonic()
+    const known = orders.get(sort)
+    if (known !== undefined && at - known.at < ORDER_KEPT_MS && known.revision === revision) return known.sorted
+    const now = clock.now()
+    const ranked = [...entries.values()].map((entry) => ({ entry, rank: rankOf(entry, { sort, now }) }))
+    ranked.sort((a, b) => b.rank - a.rank || (a.entry.id < b.entry.id ? -1 : 1))
+    const sorted = ranked.map(({ entry }) => entry)
+    orders.set(sort, { at, revision, sorted })
+    return sorted
+  }
+
+  function rankOf(entry: BoardEntry, { sort, now }: { readonly sort: InsightSort; readonly now: number }): number {
+    switch (sort) {
+      case 'worst':
+        // Offline ones are judged by nothing: they come after all that are.
+        return entry.online ? latenessAt(entry, now) : -1
+      case 'name':
+        return 0
+      case 'lastWrite':
+        return entry.modifiedAt
+      case 'conflicts': {
+        const { benign, harmful } = ledger.of(entry.key)
+        return harmful * 1_000_000 + benign
+      }
+    }
+  }
+
+  function countByType(): ReadonlyMap<string, FreshnessStrip> {
+    const now = clock.now()
+    const strips = new Map<string, { counts: Record<Freshness, number>; buckets: number[]; oldestPendingMs: number }>()
+    for (const type of types)
+      strips.set(type, { counts: noCounts(), buckets: Array.from({ length: STRIP_BUCKETS }, () => 0), oldestPendingMs: 0 })
+    for (const entry of entries.values()) {
+      const strip = strips.get(entry.key.type)!
+      const level = freshnessAt(entry, now)
+      strip.counts[level]++
+      if (level === 'offline' || level === 'unknown') continue
+      const bucket = Math.min(STRIP_BUCKETS - 1, Math.floor(latenessAt(entry, now) * STRIP_BUCKETS_PER_CADENCE))
+      strip.buckets[bucket] = (strip.buckets[bucket] ?? 0) + 1
+      strip.oldestPendingMs = Math.max(strip.oldestPendingMs, pendingMsAt(entry, now))
+    }
+    return new Map([...strips].map(([type, strip]) => [type, { type, cadenceMs: cadenceOf(type).cadenceMs, ...strip }]))
+  }
+
+  function waits() {
+    const now = clock.now()
+    const byType = new Map<string, number[]>(types.map((type) => [type, []]))
+    for (const entry of entries.values()) byType.get(entry.key.type)?.push(pendingMsAt(entry, now) / 1000)
+    return byType
+  }
+}
+
+function noCounts(): Record<Freshness, number> {
+  return Object.fromEntries(freshnessLevels.map((level) => [level, 0])) as Record<Freshness, number>
 }
