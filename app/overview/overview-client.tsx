@@ -1,0 +1,54 @@
+'use client'
+
+import { useSuspenseQuery } from '@tanstack/react-query'
+import { NoInsights } from '../../components/insights/list-states.tsx'
+import { ConflictPanel } from '../../components/overview/conflict-panel.tsx'
+import { FreshnessPanel } from '../../components/overview/freshness-panel.tsx'
+import { ProblemList } from '../../components/overview/problem-list.tsx'
+import { type ProblemPlace, problemsOf } from '../../components/overview/problems.ts'
+import { SinksSummary } from '../../components/overview/sinks-summary.tsx'
+import { StreamsPanel } from '../../components/overview/streams-panel.tsx'
+import { Panel } from '../../components/ui/panel.tsx'
+import type { Freshness } from '../../server/model/freshness.ts'
+import { insightsHref } from '../insights/search-params.ts'
+import { useCounters } from '../live/use-live.ts'
+import { useTRPC } from '../trpc-client.tsx'
+import { DemoPanel } from './demo-panel.tsx'
+
+export function OverviewClient() {
+  const trpc = useTRPC()
+  const counters = useCounters()
+  const { data: self } = useSuspenseQuery(trpc.instances.self.queryOptions())
+  return (
+    <div className="flex flex-col gap-3">
+      <ProblemList problems={problemsOf(counters)} hrefOf={hrefOfProblem} />
+      {counters.insightsTotal === 0 ? (
+        <Panel title="Freshness" className="live-values">
+          <NoInsights xds={self.xds} />
+        </Panel>
+      ) : (
+        <FreshnessPanel strips={counters.strips} hrefOf={hrefOfLevel} />
+      )}
+      <div className="grid gap-3 lg:grid-cols-[1.15fr_1fr]">
+        <div className="flex min-w-0 flex-col gap-3">
+          <ConflictPanel {...counters.conflicts} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-3">
+          <SinksSummary sinks={counters.sinks} sinksHref="/sinks" />
+          <StreamsPanel counters={counters} self={self} rejectingHref={insightsHref({ rejecting: true })} />
+        </div>
+      </div>
+      {self.demo && <DemoPanel />}
+    </div>
+  )
+}
+
+const hrefOfLevel = (type: string, level: Freshness) => insightsHref({ type, freshness: [level] })
+
+function hrefOfProblem(place: ProblemPlace): string {
+  if (place.page === 'sinks') return '/sinks'
+  return insightsHref({
+    ...(place.freshness !== undefined && { freshness: [place.freshness] }),
+    ...(place.rejecting !== undefined && { rejecting: true }),
+  })
+}

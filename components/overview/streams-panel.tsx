@@ -1,0 +1,59 @@
+import Link from 'next/link'
+import type { ReactNode } from 'react'
+import type { Counters, InstanceSelf } from '../../server/model/views.ts'
+import { formatCount, formatSpan } from '../format.ts'
+import { Time } from '../time.tsx'
+import { Panel } from '../ui/panel.tsx'
+
+export interface StreamsPanelProps {
+  readonly counters: Pick<Counters, 'sessions' | 'rejecting' | 'eventLoopLagMs' | 'storeProblem'>
+  readonly self: InstanceSelf
+  readonly rejectingHref: string
+}
+
+/** Who is connected to this instance, and how the instance itself is. */
+export function StreamsPanel({ counters, self, rejectingHref }: StreamsPanelProps) {
+  const { sessions, rejecting, eventLoopLagMs, storeProblem } = counters
+  return (
+    <Panel title="Streams and instance" className="live-values">
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5">
+        <Fact term="xDS streams">
+          <b className="font-semibold">{formatCount(sessions.xds)}</b> <span className="text-muted">on {self.xds}</span>
+        </Fact>
+        <Fact term="rejecting">
+          {rejecting === 0 ? (
+            <span className="text-muted">no data plane rejects anything</span>
+          ) : (
+            <Link href={rejectingHref} className="font-semibold text-stale-ink underline underline-offset-2">
+              {formatCount(rejecting)} {rejecting === 1 ? 'data plane' : 'data planes'}
+            </Link>
+          )}
+        </Fact>
+        <Fact term="event loop late">
+          {formatSpan(eventLoopLagMs.p50)} <span className="text-muted">p50</span> · {formatSpan(eventLoopLagMs.p99)}{' '}
+          <span className="text-muted">p99</span>
+        </Fact>
+        <Fact term="store">
+          {self.store} {storeProblem !== null && <b className="font-semibold text-stale-ink">does not answer</b>}
+        </Fact>
+        <Fact term="instance">
+          <span className="break-words">
+            {self.id} <span className="text-muted">· version {self.version}</span>
+          </span>
+        </Fact>
+        <Fact term="started">
+          <Time at={self.startedAt} />
+        </Fact>
+      </dl>
+    </Panel>
+  )
+}
+
+function Fact({ term, children }: { readonly term: string; readonly children: ReactNode }) {
+  return (
+    <>
+      <dt className="text-muted">{term}</dt>
+      <dd className="min-w-0">{children}</dd>
+    </>
+  )
+}
