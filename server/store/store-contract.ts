@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isCoreError } from '../lib/errors.ts'
 import type { Kind, Kinds } from '../model/kind.ts'
-import type { LostTo, Resource, ResourceKey, Version } from '../model/resource.ts'
+import { isSameKey, type KeyString, type LostTo, type Resource, type ResourceKey, toKeyString, type Version } from '../model/resource.ts'
 import type { ResourceChange, ResourceStore, Write } from './resource-store.ts'
 
 /** What an adapter can do beyond versions, conflicts, lists and changes. What it lacks must fail with `unsupported`, never be weaker in silence. */
@@ -97,6 +97,24 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
         expect((await store.get(keys.parent())).spec).toEqual({ n: 1 })
       })
 
+      it('keeps when it was created and whose it is, whatever an update says', async () => {
+        await withParent()
+        await store.create({ key: keys.parent('other'), spec: {} }, one)
+        const created = await store.create({ key: keys.child(), spec: {} }, one)
+        const changed = { ...created, createdAt: 1, modifiedAt: 1, owner: keys.parent('other'), writer: { name: 'x', instance: 'x' } }
+        const updated = await store.update(changed, one)
+        expect(updated).toMatchObject({ createdAt: created.createdAt, owner: keys.parent(), writer: created.writer })
+        expect(await store.get(keys.child())).toEqual(updated)
+        const { owner: _left, ...without } = updated
+        expect((await store.update(without, one)).owner).toEqual(keys.parent())
+      })
+
+      it('takes versions as equal or not equal, never as numbers', async () => {
+        const first = await withParent()
+        for (const version of [`0${first.version}`, ` ${first.version}`, `${first.version}.0`, '', 'none'] as Version[])
+          expect(await codeOf(store.update({ ...first, version }, one))).toBe('conflict')
+      })
+
       it('lets exactly one of many writers with the same version win', async () => {
         const first = await withParent()
         const results = await Promise.all(
@@ -104,6 +122,15 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
         )
         expect(results.filter((result) => result === 'ok')).toHaveLength(1)
         expect(results.filter((result) => result === 'conflict')).toHaveLength(19)
+      })
+
+      it('lets all of many writers of different resources through', async () => {
+        await withParent()
+        const created = await Promise.all(
+          Array.from({ length: 200 }, (_, n) => store.create({ key: keys.child(`c${n}`), spec: { n } }, by(`w${n}`))),
+        )
+        const updated = await Promise.all(created.map((resource) => store.update({ ...resource, spec: { again: true } }, one)))
+        expect(new Set([...created, ...updated].map(({ version }) => version)).size).toBe(400)
       })
 
       it('never gives a deleted and recreated resource an old version', async () => {
@@ -156,7 +183,9 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
         'a type nobody declared': { type: 'Nothing', mesh: '', name: 'x' },
         'an empty name': keys.parent(''),
         'a name of 254 characters': keys.parent('x'.repeat(254)),
-        'a control character': keys.parent('a\u0000b'),
+        'a NUL': keys.parent('a\u0000b'),
+        'a control character': keys.parent('a\u0085b'),
+        'half of a surrogate pair': keys.parent('a\ud800b'),
         'a mesh where the type has none': { type: 'Parent', mesh: 'm', name: 'x' },
         'no mesh where the type has one': { type: 'Child', mesh: '', name: 'x' },
       }
@@ -184,6 +213,12 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
     describe('ownership', () => {
       it('refuses to create what belongs to something that is not there', async () => {
         expect(await codeOf(store.create({ key: keys.child(), spec: {} }, one))).toBe('owner_missing')
+      })
+
+      it('refuses an owner that can not be right', async () => {
+        await withParent()
+        for (const owner of [{ type: 'Nothing', mesh: '', name: 'x' }, keys.parent(''), { type: 'Parent', mesh: 'm', name: 'm' }])
+          expect(await codeOf(store.create({ key: keys.child(), spec: {}, owner }, one))).toBe('invalid')
       })
 
       it('gives a resource the owner its kind names, and its creator another if asked', async () => {
@@ -282,9 +317,30 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
         expect(namesOf((await store.list({ type: 'Child', keys: wanted })).items)).toEqual(['m/c00', 'n/c05'])
       })
 
+      it('pages through keys too, each once', async () => {
+        await fill(6)
+        const wanted = ['c05', 'c01', 'c03', 'c01'].map((name) => keys.child(name, 'n'))
+        const first = await store.list({ type: 'Child', keys: wanted, limit: 2 })
+        expect(namesOf(first.items)).toEqual(['n/c01', 'n/c03'])
+        const second = await store.list({ type: 'Child', keys: wanted, limit: 2, cursor: first.nextCursor! })
+        expect(namesOf(second.items)).toEqual(['n/c05'])
+        expect(second.nextCursor).toBeUndefined()
+        expect(namesOf((await store.list({ type: 'Child', keys: [keys.parent(), keys.child('c00')], mesh: 'n' })).items)).toEqual([])
+      })
+
+      it('does not take a label for what only an object has', async () => {
+        await withParent()
+        await store.create({ key: keys.child(), spec: {}, labels: { "it's": '"quoted"' } }, one)
+        expect((await store.list({ type: 'Child', labels: { "it's": '"quoted"' } })).items).toHaveLength(1)
+        expect((await store.list({ type: 'Child', labels: { constructor: 'x' } })).items).toEqual([])
+      })
+
       it('refuses limits, cursors and types that can not be right', async () => {
         for (const limit of [0, -1, 1001, 1.5, Number.NaN]) expect(await codeOf(store.list({ type: 'Child', limit }))).toBe('invalid')
-        expect(await codeOf(store.list({ type: 'Child', cursor: 'no cursor of ours' }))).toBe('invalid')
+        for (const cursor of ['no cursor of ours', '', Buffer.from('a\0b\0c').toString('base64url')])
+          expect(await codeOf(store.list({ type: 'Child', cursor }))).toBe('invalid')
+        const tooMany = Array.from({ length: 1001 }, (_, index) => keys.child(`c${index}`))
+        expect(await codeOf(store.list({ type: 'Child', keys: tooMany }))).toBe('invalid')
         expect(await codeOf(store.list({ type: 'Nothing' }))).toBe('invalid')
       })
     })
@@ -327,6 +383,16 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
         expect(last.ok && last.resource).toEqual(await store.get(keys.child('a')))
       })
 
+      it('refuses one write that has no form in JSON, and stores its neighbours', async () => {
+        await withParent()
+        const results = await store.writeBatch(
+          [create('a'), { kind: 'create', draft: { key: keys.child('b'), spec: 1n } }, create('c')],
+          one,
+        )
+        expect(results.map((result) => (result.ok ? 'ok' : result.error.code))).toEqual(['ok', 'invalid', 'ok'])
+        expect((await store.list({ type: 'Child' })).items.map(({ key }) => key.name)).toEqual(['a', 'c'])
+      })
+
       it('takes an empty batch', async () => {
         expect(await store.writeBatch([], one)).toEqual([])
       })
@@ -351,8 +417,42 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
         expect((await store.list({ type: 'Grandchild' })).items).toHaveLength(0)
       })
 
+      it.runIf(capabilities.atomic)('writes nothing of an atomic batch with a write that is invalid', async () => {
+        await withParent()
+        const refused = await store.writeBatch([create('a'), { kind: 'delete', key: keys.child('') }], { ...one, atomic: true })
+        expect(refused.map((result) => (result.ok ? 'ok' : result.error.code))).toEqual(['aborted', 'invalid'])
+        expect((await store.list({ type: 'Child' })).items).toEqual([])
+      })
+
+      it.runIf(capabilities.atomic)('keeps atomic batches apart from what is written beside them', async () => {
+        await withParent()
+        const work = [
+          store.writeBatch([create('a'), create('b')], one),
+          store.writeBatch([create('c'), create('c')], { ...one, atomic: true }),
+          store.writeBatch([create('d'), create('e')], { ...one, atomic: true }),
+          store.writeBatch([create('f')], one),
+        ]
+        const results = (await Promise.all(work)).map((each) => each.map(({ ok }) => ok))
+        expect(results).toEqual([[true, true], [false, false], [true, true], [true]])
+        expect((await store.list({ type: 'Child' })).items.map(({ key }) => key.name)).toEqual(['a', 'b', 'd', 'e', 'f'])
+      })
+
       it('does not start when its signal is aborted already', async () => {
-        expect(await codeOf(store.writeBatch([create('a')], { ...one, signal: AbortSignal.abort() }))).toBe('aborted')
+        const signal = AbortSignal.abort()
+        expect(await codeOf(store.writeBatch([create('a')], { ...one, signal }))).toBe('aborted')
+        expect(await codeOf(store.get(keys.parent(), { signal }))).toBe('aborted')
+        expect(await codeOf(store.list({ type: 'Child' }, { signal }))).toBe('aborted')
+      })
+
+      it('does not keep a caller who goes away, and goes on for the others', async () => {
+        await withParent()
+        const leaving = new AbortController()
+        const left = codeOf(store.writeBatch([create('a')], { ...one, signal: leaving.signal }))
+        const stayed = codeOf(store.writeBatch([create('b')], one))
+        leaving.abort()
+        expect(['ok', 'aborted']).toContain(await left)
+        expect(await stayed).toBe('ok')
+        await store.get(keys.child('b'))
       })
     })
 
@@ -401,6 +501,32 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
         ending.abort()
       })
 
+      it.runIf(capabilities.atomic)('tells nothing of an atomic batch that was not written', async () => {
+        await withParent()
+        const ending = new AbortController()
+        const changes = store.changes(ending.signal)[Symbol.asyncIterator]()
+        const draft = { key: keys.child(), spec: {} }
+        const twice: Write[] = [
+          { kind: 'create', draft },
+          { kind: 'create', draft },
+        ]
+        await store.writeBatch(twice, { ...one, atomic: true })
+        const after = await store.create(draft, one)
+        expect((await take(changes, 1)).map(brief)).toEqual([`put c ${after.version}`])
+        ending.abort()
+      })
+
+      it('has told of a write by the time its writer goes on', async () => {
+        const ending = new AbortController()
+        const seen: string[] = []
+        const changes = store.changes(ending.signal)[Symbol.asyncIterator]()
+        const reading = changes.next().then(({ value }) => seen.push(brief(value as ResourceChange)))
+        const created = await withParent()
+        await reading
+        expect(seen).toEqual([`put m ${created.version}`])
+        ending.abort()
+      })
+
       it('tells a reader that fell too far behind to read everything again, and then what follows', async () => {
         await withParent()
         const ending = new AbortController()
@@ -411,6 +537,26 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
         const after = await store.create({ key: keys.child('after'), spec: {} }, one)
         expect((await take(changes, 1)).map(brief)).toEqual([`put after ${after.version}`])
         ending.abort()
+      })
+
+      it('lets a reader stop by itself', async () => {
+        const ending = new AbortController()
+        const changes = store.changes(ending.signal)
+        await withParent()
+        for await (const change of changes) {
+          expect(change.kind).toBe('put')
+          break
+        }
+        expect((await changes[Symbol.asyncIterator]().next()).done).toBe(true)
+      })
+
+      it('lets a reader finish what was told before the store closed', async () => {
+        const changes = store.changes(new AbortController().signal)
+        const created = await withParent()
+        await store.close()
+        const seen: string[] = []
+        for await (const change of changes) seen.push(brief(change))
+        expect(seen).toEqual([`put m ${created.version}`])
       })
 
       it('ends for a reader whose signal aborts, and for all when the store closes', async () => {
@@ -437,12 +583,38 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
         }
       })
 
-      it('do not change with what their giver still holds', async () => {
+      it('do not change with what their giver still holds, not even while they are written', async () => {
         await withParent()
-        const spec = { list: ['x'] }
-        await store.create({ key: keys.child(), spec }, one)
-        spec.list.push('y')
-        expect((await store.get(keys.child())).spec).toEqual({ list: ['x'] })
+        const given = () => ({ spec: Object.freeze({ list: ['x'] }), labels: { a: '1' }, status: { s: [1] } })
+        const spoil = ({ spec, labels, status }: ReturnType<typeof given>) => {
+          spec.list.push('y')
+          labels.a = '2'
+          status.s.push(2)
+        }
+        const drafts = [given(), given(), given()] as const
+        const key = { ...keys.child() }
+        const creating = store.create({ key, ...drafts[0] }, one)
+        spoil(drafts[0])
+        key.name = 'spoilt'
+        const created = await creating
+        expect(created).toMatchObject({ key: keys.child(), spec: { list: ['x'] }, labels: { a: '1' }, status: { s: [1] } })
+        expect(await store.get(keys.child())).toEqual(created)
+
+        const updating = store.update({ ...created, ...drafts[1] }, one)
+        const batch = store.writeBatch([{ kind: 'create', draft: { key: keys.child('d'), ...drafts[2] } }], one)
+        spoil(drafts[1])
+        spoil(drafts[2])
+        await Promise.all([updating, batch])
+        for (const name of ['c', 'd'])
+          expect(await store.get(keys.child(name))).toMatchObject({ spec: { list: ['x'] }, labels: { a: '1' }, status: { s: [1] } })
+      })
+
+      it('are what can be read back: what JSON keeps', async () => {
+        const created = await store.create({ key: keys.parent(), spec: { at: new Date(0), left: undefined, list: [undefined] } }, one)
+        expect(created.spec).toStrictEqual({ at: '1970-01-01T00:00:00.000Z', list: [null] })
+        expect((await store.get(keys.parent())).spec).toStrictEqual(created.spec)
+        const again = under.reopen === undefined ? store : await store.close().then(under.reopen)
+        expect((await again.get(keys.parent())).spec).toStrictEqual(created.spec)
       })
     })
 
@@ -463,78 +635,153 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
       expect((await again.list({ type: 'Child', limit: 1000 })).items).toHaveLength(30)
     })
 
-    it('agrees with a simple model over any sequence of commands', async () => {
-      const name = fc.constantFrom('a', 'b', 'c')
-      const command = fc.oneof(
-        fc.record({ do: fc.constant('create' as const), name, value: fc.nat(9) }),
-        fc.record({ do: fc.constant('update' as const), name, value: fc.nat(9), stale: fc.boolean() }),
-        fc.record({ do: fc.constant('delete' as const), name, stale: fc.boolean() }),
-        fc.record({ do: fc.constant('drop owner' as const) }),
-        fc.record({ do: fc.constant('create owner' as const) }),
-      )
+    it('agrees with a simple model over any sequence of batches, and its changes tell the same story', async () => {
+      const command = fc.record({
+        kind: fc.constantFrom('create', 'update', 'delete', 'delete unlocked'),
+        at: fc.nat(MODEL_KEYS.length - 1),
+        isStale: fc.nat(3).map((n) => n === 0),
+      })
+      const batch = fc.record({
+        commands: fc.array(command, { minLength: 1, maxLength: 6 }),
+        atomic: capabilities.atomic ? fc.boolean() : fc.constant(false),
+      })
       await fc.assert(
-        fc.asyncProperty(fc.array(command, { maxLength: 25 }), async (commands) => {
+        fc.asyncProperty(fc.array(batch, { maxLength: 12 }), async (batches) => {
           const fresh = await make()
           try {
-            await agree(fresh.store, commands)
+            await agree(fresh.store, batches)
           } finally {
             await fresh.dispose()
           }
         }),
-        { numRuns: 30 },
+        { numRuns: 40 },
       )
     })
-
-    type Command = {
-      readonly do: 'create' | 'update' | 'delete' | 'drop owner' | 'create owner'
-      readonly name?: string
-      readonly value?: number
-      readonly stale?: boolean
-    }
-
-    async function agree(subject: ResourceStore, commands: readonly Command[]) {
-      const model = new Map<string, { value: number; version: string }>()
-      const versions = new Set<string>()
-      let hasOwner = false
-      for (const { do: what, name: childName = '', value = 0, stale = false } of commands) {
-        const key = keys.child(childName)
-        const known = model.get(childName)
-        const expected = { version: (stale || known === undefined ? 'never' : known.version) as Version }
-        if (what === 'create owner') {
-          expect(await codeOf(subject.create({ key: keys.parent(), spec: {} }, one))).toBe(hasOwner ? 'already_exists' : 'ok')
-          hasOwner = true
-        } else if (what === 'drop owner') {
-          expect(await codeOf(subject.delete(keys.parent(), one))).toBe(hasOwner ? 'ok' : 'not_found')
-          hasOwner = false
-          model.clear()
-        } else if (what === 'create') {
-          const result = await subject.create({ key, spec: { value } }, one).catch((error: unknown) => error)
-          if (known !== undefined) expect(result).toMatchObject({ code: 'already_exists' })
-          else if (!hasOwner) expect(result).toMatchObject({ code: 'owner_missing' })
-          else note(result as Resource, value)
-        } else if (what === 'update') {
-          const result = await subject
-            .update({ key, ...expected, spec: { value }, labels: {}, createdAt: 0, modifiedAt: 0, writer: { name: '', instance: '' } }, one)
-            .catch((error: unknown) => error)
-          if (known === undefined) expect(result).toMatchObject({ code: 'not_found' })
-          else if (stale) expect(result).toMatchObject({ code: 'conflict' })
-          else note(result as Resource, value)
-        } else {
-          const code = await codeOf(subject.delete(key, { ...one, expectedVersion: expected.version }))
-          expect(code).toBe(known === undefined ? 'not_found' : stale ? 'conflict' : 'ok')
-          if (code === 'ok') model.delete(childName)
-        }
-        const stored = (await subject.list<{ value: number }>({ type: 'Child' })).items
-        expect(stored.map(({ key: { name: n }, spec, version }) => [n, spec.value, version])).toEqual(
-          [...model].sort(([a], [b]) => (a < b ? -1 : 1)).map(([n, entry]) => [n, entry.value, entry.version]),
-        )
-      }
-
-      function note(resource: Resource, value: number) {
-        expect(versions.has(resource.version)).toBe(false)
-        versions.add(resource.version)
-        model.set(resource.key.name, { value, version: resource.version })
-      }
-    }
   })
+}
+
+const MODEL_KEYS = ['a', 'b'].flatMap((mesh) => [
+  keys.parent(mesh),
+  ...['x', 'y'].flatMap((name) => [keys.child(name, mesh), keys.grandchild(name, mesh)]),
+])
+
+interface ModelCommand {
+  readonly kind: string
+  readonly at: number
+  /** Whether it names a version that is not current. */
+  readonly isStale: boolean
+}
+interface ModelBatch {
+  readonly commands: readonly ModelCommand[]
+  readonly atomic: boolean
+}
+/** A version not known yet stands as the number of the write that makes it. */
+interface ModelEntry {
+  readonly key: ResourceKey
+  readonly version: string | number
+}
+
+async function agree(store: ResourceStore, batches: readonly ModelBatch[]): Promise<void> {
+  let model = new Map<KeyString, ModelEntry>()
+  const versions = new Set<string>()
+  const ending = new AbortController()
+  const replica = followChanges(store, ending.signal)
+  for (const { commands, atomic } of batches) {
+    const writes = commands.map((command) => toWrite(command, model))
+    const expected = new Map(model)
+    const codes = writes.map((write, index) => applyToModel(expected, write, index))
+    const isUndone = atomic && codes.some((code) => code !== 'ok')
+    const results = await store.writeBatch(writes, { ...one, atomic })
+    expect(results.map((result) => (result.ok ? 'ok' : result.error.code))).toEqual(
+      isUndone ? codes.map((code) => (code === 'ok' ? 'aborted' : code)) : codes,
+    )
+    if (isUndone) continue
+    model = expected
+    for (const [id, { key, version }] of model) {
+      if (typeof version === 'string') continue
+      const result = results[version]
+      const made = result?.ok === true ? result.resource?.version : undefined
+      expect(made !== undefined && !versions.has(made)).toBe(true)
+      versions.add(made!)
+      model.set(id, { key, version: made! })
+    }
+  }
+  const stored = await everything(store)
+  const wanted = [...model].map(([id, { version }]) => [id, version] as const).toSorted(byId)
+  expect(stored).toEqual(wanted)
+  expect(await replica.until(wanted)).toEqual(wanted)
+  ending.abort()
+  await replica.done
+}
+
+const byId = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1)
+
+async function everything(store: ResourceStore) {
+  const pages = await Promise.all([...contractKinds.keys()].map((type) => store.list({ type })))
+  return pages.flatMap(({ items }) => items.map(({ key, version }) => [toKeyString(key), version] as const)).toSorted(byId)
+}
+
+function toWrite({ kind, at, isStale }: ModelCommand, model: ReadonlyMap<KeyString, ModelEntry>): Write {
+  const key = MODEL_KEYS[at]!
+  const current = model.get(toKeyString(key))?.version
+  const version = (isStale || current === undefined ? 'never' : String(current)) as Version
+  if (kind === 'create') return { kind, draft: { key, spec: {} } }
+  if (kind === 'delete') return { kind, key, expectedVersion: version }
+  if (kind === 'delete unlocked') return { kind: 'delete', key }
+  const resource = { key, version, spec: {}, labels: {}, createdAt: 0, modifiedAt: 0, writer: { name: '', instance: '' } }
+  return { kind: 'update', resource }
+}
+
+function applyToModel(model: Map<KeyString, ModelEntry>, write: Write, index: number): string {
+  const key = write.kind === 'create' ? write.draft.key : write.kind === 'update' ? write.resource.key : write.key
+  const id = toKeyString(key)
+  const present = model.get(id)
+  if (write.kind === 'create') {
+    const owner = contractKinds.get(key.type)?.ownerOf?.(key)
+    if (present !== undefined) return 'already_exists'
+    if (owner !== undefined && !model.has(toKeyString(owner))) return 'owner_missing'
+    model.set(id, { key, version: index })
+    return 'ok'
+  }
+  if (present === undefined) return 'not_found'
+  const expected = write.kind === 'update' ? write.resource.version : write.expectedVersion
+  if (expected !== undefined && expected !== present.version) return 'conflict'
+  if (write.kind === 'update') model.set(id, { key, version: index })
+  else removeFromModel(model, key)
+  return 'ok'
+}
+
+function removeFromModel(model: Map<KeyString, ModelEntry>, key: ResourceKey) {
+  model.delete(toKeyString(key))
+  for (const { key: other } of model.values()) {
+    const owner = contractKinds.get(other.type)?.ownerOf?.(other)
+    if (owner !== undefined && isSameKey(owner, key)) removeFromModel(model, other)
+  }
+}
+
+/** What a reader who knows the store by its changes alone takes it to hold. */
+function followChanges(store: ResourceStore, signal: AbortSignal) {
+  const known = new Map<KeyString, string>()
+  let wake = () => {}
+  const done = follow(store.changes(signal))
+  const entries = () => [...known].toSorted(byId)
+  return {
+    done,
+    /** What it knows once it knows that; if that never comes the test's own time limit ends it. */
+    async until(wanted: readonly (readonly [string, unknown])[]) {
+      while (JSON.stringify(entries()) !== JSON.stringify(wanted)) await new Promise<void>((resolve) => (wake = resolve))
+      return entries()
+    },
+  }
+
+  async function follow(changes: AsyncIterable<ResourceChange>) {
+    for await (const change of changes) {
+      if (change.kind === 'put') known.set(toKeyString(change.resource.key), change.resource.version)
+      else if (change.kind === 'deleted') {
+        expect(known.get(toKeyString(change.key))).toBe(change.version)
+        known.delete(toKeyString(change.key))
+      } else throw new Error('this reader keeps up')
+      wake()
+    }
+  }
 }
