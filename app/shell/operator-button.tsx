@@ -1,15 +1,16 @@
 'use client'
 
 import { User } from 'lucide-react'
-import { useState, useSyncExternalStore } from 'react'
+import { useState } from 'react'
 import { Button } from '../../components/ui/button.tsx'
 import { Field } from '../../components/ui/field.tsx'
 import { Popover } from '../../components/ui/popover.tsx'
-import { onOperatorRenamed, operatorName, renameOperator, UNNAMED } from '../operator-name.ts'
+import { renameOperator } from '../operator-name.ts'
+import { useOperatorName } from '../use-operator-name.ts'
 
 /** Who changes are written down as having been made by. */
 export function OperatorButton() {
-  const name = useSyncExternalStore(onOperatorRenamed, operatorName, () => UNNAMED)
+  const name = useOperatorName()
   const [isOpen, setOpen] = useState(false)
   return (
     <Popover

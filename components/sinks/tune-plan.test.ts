@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import type { SettingRow } from '../../server/model/views.ts'
+import { toCurl, toDraft, type TuneBase, tunePlanOf } from './tune-plan.ts'
+
+const row = (key: string, value: SettingRow['value'], range: SettingRow['range']): SettingRow => ({
+  key,
+  value,
+  default: value,
+  unit: 'ms',
+  range,
+  version: `version of ${key}`,
+  description: '',
+  modifiedAt: null,
+  modifiedBy: null,
+})
+const base: TuneBase = {
+  interval: row('interval', 10_000, { min: 100, max: 600_000 }),
+  backoff: row('backoff', 'auto', { min: 0, max: 600_000 }),
+}
+const draft = toDraft(base)
+
+describe('what Apply does', () => {
+  it('is nothing while nothing is changed', () => {
+    expect(draft).toEqual({ interval: '10 s', isBackoffAuto: true, backoff: '1 s', reason: '' })
+    expect(tunePlanOf(base, draft)).toEqual({ kind: 'unchanged' })
+    expect(tunePlanOf(base, { ...draft, interval: '10000 ms', reason: 'no reason' })).toEqual({ kind: 'unchanged' })
+  })
+
+  it('is one edit of the version that was read', () => {
+    expect(tunePlanOf(base, { ...draft, interval: '4', reason: ' rush hour ' })).toEqual({
+      kind: 'edits',
+      intervalMs: 4_000,
+      edits: [{ key: 'interval', value: 4_000, expectedVersion: 'version of interval', reason: 'rush hour' }],
+    })
+  })
+
+  it.each([
+    ['1 s', '0.5 s', ['backoff', 'interval']],
+    ['20 s', '15 s', ['interval', 'backoff']],
+  ])('goes to %s with backoff %s in the order that keeps the backoff within the interval', (interval, backoff, keys) => {
+    const plan = tunePlanOf({ ...base, backoff: { ...base.backoff, value: 8_000 } }, { ...draft, isBackoffAuto: false, interval, backoff })
+    expect(plan.kind === 'edits' && plan.edits.map(({ key }) => key)).toEqual(keys)
+  })
+
+  it('is refused with the allowed range at the field', () => {
+    expect(tunePlanOf(base, { ...draft, interval: '20 min' })).toEqual({ kind: 'invalid', interval: 'Allowed is 100 ms to 10 min.' })
+    expect(tunePlanOf(base, { ...draft, interval: 'soon' })).toEqual({
+      kind: 'invalid',
+      interval: 'A time is needed, like 4 s, 500 ms or 2 min.',
+    })
+    expect(tunePlanOf(base, { ...draft, isBackoffAuto: false, backoff: '11 s' })).toEqual({
+      kind: 'invalid',
+      backoff: 'At most the interval: the pause is part of it.',
+    })
+  })
+})
+
+it('the command line survives a quote in the reason', () => {
+  expect(toCurl('http://localhost:7400', { key: 'k', value: 1, expectedVersion: '0', reason: "Ada's" })).toBe(
+    String.raw`curl -s http://localhost:7400/api/trpc/settings.apply -H 'content-type: application/json' -d '{"key":"k","value":1,"expectedVersion":"0","reason":"Ada'\''s"}'`,
+  )
+})
