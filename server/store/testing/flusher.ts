@@ -1,4 +1,4 @@
-// Flushes batches as fast as it can and says on stdout what was acknowledged. Ends when killed: that is what it is for.
+// Flushes batches as fast as it can and says on stdout what was acknowledged, or why it was not. Ends when killed: that is what it is for.
 import { createSystemClock } from '../../lib/clock.ts'
 import type { Resource } from '../../model/resource.ts'
 import type { Write } from '../resource-store.ts'
@@ -29,5 +29,7 @@ for (let round = Math.max(0, ...[...present.values()].map(({ spec }) => (spec as
   const results = await store.writeBatch(writes, writer)
   const stored = results.flatMap((result): Resource[] => (result.ok && result.resource !== undefined ? [result.resource] : []))
   for (const resource of stored) present.set(resource.key.name, resource)
-  process.stdout.write(`${JSON.stringify(stored.map(({ key, version }) => ({ name: key.name, version: Number(version), round })))}\n`)
+  const refused = results.find((result) => !result.ok)
+  if (refused !== undefined) process.stdout.write(`${refused.error.code}: ${refused.error.message}\n`)
+  else process.stdout.write(`${JSON.stringify(stored.map(({ key, version }) => ({ name: key.name, version: Number(version), round })))}\n`)
 }
