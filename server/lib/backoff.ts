@@ -20,7 +20,9 @@ export function backoffDelayMs(policy: BackoffPolicy, attempt: number, random: (
   const maxMs = Math.min(Math.max(0, policy.maxMs), MAX_TIMER_MS)
   const baseMs = Math.max(0, policy.baseMs)
   if (baseMs === 0) return 0
-  const plainMs = Math.min(baseMs * Math.max(1, policy.factor) ** Math.max(0, attempt - 1), maxMs)
+  // 1 ** Infinity is NaN.
+  const steps = Math.min(Math.max(0, attempt - 1), Number.MAX_SAFE_INTEGER)
+  const plainMs = Math.min(baseMs * Math.max(1, policy.factor) ** steps, maxMs)
   const jitter = Math.min(Math.max(0, policy.jitterPercent), 100) / 100
   const spread = jitter === 0 ? 1 : 1 + jitter * (2 * random() - 1)
   return Math.min(Math.max(0, plainMs * spread), maxMs)

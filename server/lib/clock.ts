@@ -30,10 +30,7 @@ export function createSystemClock(): Clock {
       let handle: NodeJS.Timeout
       const arm = () => {
         const waitMs = dueAt - performance.now()
-        handle = setTimeout(
-          () => (performance.now() + 0.5 >= dueAt ? fire() : arm()),
-          Math.min(Math.max(0, Math.ceil(waitMs)), MAX_TIMER_MS),
-        )
+        handle = setTimeout(() => (performance.now() >= dueAt ? fire() : arm()), Math.min(Math.max(0, Math.ceil(waitMs)), MAX_TIMER_MS))
       }
       arm()
       return { cancel: () => clearTimeout(handle) }

@@ -11,7 +11,8 @@ export function createTopic<T>(): Topic<T> {
   const listeners = new Set<(event: T) => void>()
   return {
     publish(event) {
-      for (const listener of listeners) listener(event)
+      // Whoever subscribes meanwhile hears the next one; whoever has left hears nothing.
+      for (const listener of Array.from(listeners)) if (listeners.has(listener)) listener(event)
     },
     subscribe(listener, signal) {
       if (signal.aborted) return

@@ -18,7 +18,8 @@ export function createTunable<T>(initial: T): MutableTunable<T> {
     set(value) {
       if (Object.is(value, current)) return
       current = value
-      for (const changed of watchers) changed(value)
+      // A watcher may set, watch or end another in turn: all who are left hear the newest value last.
+      for (const changed of Array.from(watchers)) if (watchers.has(changed)) changed(current)
     },
     watch(changed, signal) {
       if (signal.aborted) return

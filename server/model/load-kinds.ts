@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { CoreError } from '../lib/errors.ts'
 import type { Kind, Kinds } from './kind.ts'
 
@@ -9,7 +10,7 @@ export async function loadKinds(): Promise<Kinds> {
   const files = (await readdir(folder)).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts')).sort()
   const kinds = new Map<string, Kind>()
   for (const file of files) {
-    const { kind } = (await import(join(folder, file))) as { kind?: Kind }
+    const { kind } = (await import(pathToFileURL(join(folder, file)).href)) as { kind?: Kind }
     if (kind === undefined) throw new CoreError('internal', `server/model/kinds/${file} exports no kind`)
     if (kinds.has(kind.type))
       throw new CoreError('internal', `server/model/kinds/${file} declares ${kind.type}, which another file declares already`)
