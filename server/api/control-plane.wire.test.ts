@@ -44,8 +44,11 @@ afterEach(async () => {
   stopping.abort()
   await running
   await core.close()
-  expect(api.stats()).toEqual({ sockets: 0, bufferedBytes: 0, subscriptions: 0 })
 })
+
+function expectNothingLeft(): Promise<void> {
+  return expect.poll(() => api.stats()).toEqual({ sockets: 0, bufferedBytes: 0, subscriptions: 0 })
+}
 
 function connect(operator: string) {
   const sockets = createWSClient({ url: `${origin.replace('http', 'ws')}/api/trpc`, WebSocket: WebSocket as never })
@@ -91,6 +94,7 @@ it('shows an insight as soon as it is stored, follows each write of it, and sees
   await core.store.delete({ ...key, type: 'Dataplane' }, writer)
   await expect.poll(() => frames.findLast(({ kind }) => kind === 'remove')).toMatchObject({ key })
   await close()
+  await expectNothingLeft()
 })
 
 it('lets two operators change a setting, one after the other only', async () => {
@@ -109,6 +113,7 @@ it('lets two operators change a setting, one after the other only', async () => 
   expect((await grace.client.settings.history.query()).items).toMatchObject([{ by: 'ada', from: 10_000, to: 1_000, reason: 'rush hour' }])
   expect((await grace.client.sinks.list.query()).items).toMatchObject([{ name: 'dataplane' }])
   await Promise.all([ada.close(), grace.close()])
+  await expectNothingLeft()
 })
 
 it('tells who it is and what there is before anything has connected', async () => {
@@ -125,4 +130,5 @@ it('tells who it is and what there is before anything has connected', async () =
   expect((await client.overview.counters.query()).counters.storeProblem).toBeNull()
   expect(await client.demo.list.query().catch((error: unknown) => error)).toMatchObject({ data: { code: 'not_found' } })
   await close()
+  await expectNothingLeft()
 })

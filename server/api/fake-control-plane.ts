@@ -149,7 +149,7 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
       run: unused,
       ready: async () => {},
       waits: () => new Map(),
-    setPending: unused,
+      setPending: unused,
     },
     sessions: {
       add: unused,
