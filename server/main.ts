@@ -16,6 +16,8 @@ import { createPages, type Pages } from './pages.ts'
 import { type Config, readConfig } from './runtime/config.ts'
 import { createControlPlane, type Overrides, type RunningControlPlane } from './runtime/create-control-plane.ts'
 
+/** A script follows up to 200 rows by GET, and their keys are in the URL: Node's 16 KB are too few. */
+const MAX_HEADER_BYTES = 64 * 1024
 const EXIT_FATAL = 1
 const EXIT_REFUSED = 2
 /** After the signal to stop; a supervisor outside usually waits 10 s. */
@@ -108,7 +110,7 @@ interface Served {
 }
 
 function createHttpServer({ controlPlane, api, pages }: Served): Server {
-  const server = createServer((req, res) => void answer(req, res))
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (req, res) => void answer(req, res))
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (api.upgrade(req, socket, head)) return
     if (pages === undefined) socket.destroy()
