@@ -9,7 +9,9 @@ import { Skeleton } from '../../components/ui/skeleton.tsx'
 import type { InsightDetail, InsightRow, Key } from '../../server/model/views.ts'
 import { useCounters, useNow, useRow } from '../live/use-live.ts'
 import { useTRPC } from '../trpc-client.tsx'
+import { codeOf, problemText } from './problem-text.ts'
 import { useOnChange } from './use-on-change.ts'
+import { useWhenLiveAgain } from './use-when-live-again.ts'
 
 /** At most so often is the detail read again while its row moves. */
 const REREAD_MS = 1000
@@ -23,6 +25,9 @@ export function InsightDetailPanel({ insightKey, onClose }: { readonly insightKe
       { staleTime: REREAD_MS, retry: (failures, error) => failures < 2 && codeOf(error) !== 'not_found' },
     ),
   )
+  useWhenLiveAgain(() => {
+    if (query.isError) void query.refetch()
+  })
   const slot = useRow(insightKey)
   useOnChange(signatureOf(slot?.row), () => void query.refetch(), REREAD_MS)
   const peer = usePeer(query.data)
@@ -32,7 +37,8 @@ export function InsightDetailPanel({ insightKey, onClose }: { readonly insightKe
   const frame = useRef<HTMLElement>(null)
   // Where the list is not beside it, the detail is the page: focus goes with it.
   useEffect(() => {
-    if (document.activeElement === document.body) frame.current?.focus()
+    const focused = document.activeElement
+    if (focused === null || focused === document.body || focused.getClientRects().length === 0) frame.current?.focus()
   }, [])
   const isGone = slot?.isGone === true || codeOf(query.error) === 'not_found'
   return (
@@ -45,7 +51,7 @@ export function InsightDetailPanel({ insightKey, onClose }: { readonly insightKe
         <DetailBody detail={withRow(query.data, slot?.row)} peer={peer} storeProblem={storeProblem} now={now} />
       ) : query.error !== null ? (
         <BlockMessage title="Could not be read" onRetry={() => void query.refetch()}>
-          {query.error.message}
+          {problemText(query.error)}
         </BlockMessage>
       ) : (
         <Skeleton lines={9} label="the insight" />
@@ -77,8 +83,4 @@ function signatureOf(row: InsightRow | undefined): string {
   return row === undefined
     ? ''
     : [row.version, row.pendingSince, row.online, row.conflicts.benign, row.conflicts.harmful, row.nacked.join(' ')].join('|')
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as { readonly data?: { readonly code?: string } } | null)?.data?.code
 }

@@ -1,10 +1,10 @@
 'use client'
 
-import { createContext, useContext, useMemo, type ReactNode } from 'react'
+import { createContext, type ReactNode, useContext, useLayoutEffect, useMemo } from 'react'
 import { GoneCells, InsightCells, PlaceholderCells } from '../../components/insights/insight-cells.tsx'
 import { type KeyString, toKeyString } from '../../server/model/resource.ts'
 import type { InsightRow, Key } from '../../server/model/views.ts'
-import { useNow, useRow } from '../live/use-live.ts'
+import { useLiveRows, useNow, useRow } from '../live/use-live.ts'
 import type { FirstPage } from './first-page.ts'
 
 const FirstRowsContext = createContext<ReadonlyMap<KeyString, InsightRow>>(new Map())
@@ -12,6 +12,9 @@ const FirstRowsContext = createContext<ReadonlyMap<KeyString, InsightRow>>(new M
 /** The rows that came with the page: drawn on the server, and in the browser until the live rows are there. */
 export function FirstRows({ first, children }: { readonly first: FirstPage; readonly children: ReactNode }) {
   const rows = useMemo(() => new Map(first.rows.map((row) => [toKeyString(row.key), row])), [first.rows])
+  const live = useLiveRows()
+  // Before the list asks for what it lacks.
+  useLayoutEffect(() => live.put(first.rows.filter(({ key }) => !live.has(key))), [live, first.rows])
   return <FirstRowsContext value={rows}>{children}</FirstRowsContext>
 }
 

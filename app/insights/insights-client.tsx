@@ -14,18 +14,23 @@ import type { FirstPage } from './first-page.ts'
 import { InsightDetailPanel } from './insight-detail.tsx'
 import { FirstRows, InsightRowSlot } from './insight-row-slot.tsx'
 import { OrderWatch } from './order-watch.tsx'
+import { problemText } from './problem-text.ts'
 import { clearedFilters, insightsSearchParams, isNarrowed, toInsightFilter } from './search-params.ts'
 import { useEscape, useSlash } from './use-page-keys.ts'
 import { useFilterFacts } from './use-filter-facts.ts'
 import { useInsightOrder } from './use-insight-order.ts'
 import { useRowsOnScreen } from './use-rows-on-screen.ts'
 import { useTouched } from './use-touched.ts'
+import { useWhenLiveAgain } from './use-when-live-again.ts'
 
 export function InsightsClient({ first, xds }: { readonly first: FirstPage; readonly xds: string }) {
   const [view, setView] = useQueryStates(insightsSearchParams)
   const { key: openKey, ...filters } = view
   const filter = useStableFilter(toInsightFilter(view))
   const query = useInsightOrder(filter, first)
+  useWhenLiveAgain(() => {
+    if (query.error !== null) query.refresh()
+  })
   const facts = useFilterFacts(view.type, first.meshes)
   const search = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLDivElement>(null)
@@ -77,7 +82,7 @@ export function InsightsClient({ first, xds }: { readonly first: FirstPage; read
                 <ListSkeleton />
               ) : (
                 <BlockMessage title="The list could not be read" onRetry={query.refresh}>
-                  {query.error.message}
+                  {problemText(query.error)}
                 </BlockMessage>
               )
             ) : order.keys.length === 0 ? (

@@ -66,12 +66,16 @@ export function DetailBody({ detail, peer, storeProblem, now }: DetailBodyProps)
                 <Time at={current.disconnectedAt} />
               </>
             )}
-            {`, ${current.variant === 'delta' ? 'delta' : 'state of the world'}`}
+            {`, ${current.variant === 'delta' ? 'delta' : 'SotW'}`}
             {peer !== undefined && `, ${peer}`}
             {current.agent !== undefined && `, ${current.agent}`}
           </Fact>
         )}
-        {current !== undefined && <Fact term="instance">{current.instance}</Fact>}
+        {current !== undefined && (
+          <Fact term="instance">
+            <span title={current.instance}>{shortId(current.instance)}</span>
+          </Fact>
+        )}
         {mtls !== null && (
           <>
             <Fact term="certificate until">
@@ -135,6 +139,11 @@ function Why({ detail, storeProblem, now }: Omit<DetailBodyProps, 'peer'>) {
 function splitLead(sentence: string): readonly [lead: string, rest: string] {
   const end = sentence.search(/[.:](\s|$)/)
   return end === -1 ? [sentence, ''] : [sentence.slice(0, end + 1), sentence.slice(end + 1)]
+}
+
+/** Of a UUID the first part is enough to tell few instances apart. */
+function shortId(id: string): string {
+  return /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(id) ? id.slice(0, 8) : id
 }
 
 function Fact({ term, children }: { readonly term: string; readonly children: ReactNode }) {

@@ -46,7 +46,12 @@ export function FilterBar({ filters, onChange, counts, rejecting, types, meshes,
       {(meshes.length > 1 || filters.mesh !== null) && (
         <Choice label="Mesh" all="all meshes" value={filters.mesh} options={meshes} onChange={(mesh) => onChange({ mesh })} />
       )}
-      <div role="group" aria-label="Freshness" className="flex flex-wrap items-center gap-2">
+      <div
+        role="group"
+        aria-label="Freshness"
+        title="How many there are in all, whatever else is chosen"
+        className="flex flex-wrap items-center gap-2"
+      >
         {shown.map((level) => (
           <Chip
             key={level}
