@@ -64,7 +64,10 @@ export function openSqliteReader(path: string, options: SqliteReaderOptions = {}
   return {
     get: (key) => reading(() => get(key)),
     list: <S>(query: ListQuery) =>
-      reading(() => (query.keys === undefined ? listAll<S>(query) : listKeys<S>({ ...query, keys: query.keys }))),
+      reading(() => {
+        const { keys } = query
+        return keys === undefined ? listAll<S>(query) : inSnapshot(() => listKeys<S>({ ...query, keys }))
+      }),
     inVersion(key, version) {
       const known = remembered.get(version)?.resource
       if (known !== undefined) return isSameKey(known.key, key) ? known : undefined
@@ -117,6 +120,16 @@ export function openSqliteReader(path: string, options: SqliteReaderOptions = {}
       if (found.length > limit) break
     }
     return toPage(found, limit)
+  }
+
+  /** Many statements as of one commit; one lock for all also halves their cost. */
+  function inSnapshot<T>(read: () => T): T {
+    database.exec('BEGIN')
+    try {
+      return read()
+    } finally {
+      database.exec('COMMIT')
+    }
   }
 
   function toResource(row: StoredRow): Resource {
