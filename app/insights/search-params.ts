@@ -11,7 +11,7 @@ import {
 import { freshnessLevels } from '../../server/model/freshness.ts'
 import type { InsightFilter, InsightSort, Key } from '../../server/model/views.ts'
 
-export const insightSorts = ['worst', 'name', 'lastWrite', 'conflicts'] as const satisfies readonly InsightSort[]
+const insightSorts = ['worst', 'name', 'lastWrite', 'conflicts'] as const satisfies readonly InsightSort[]
 
 /** `DataplaneInsight/prod/web-1`. Types and meshes have no slash in them, a name may. */
 export function toKeyParam(key: Key): string {

@@ -6,7 +6,7 @@ import type { InsightSort } from '../../server/model/views.ts'
 import { formatCount } from '../format.ts'
 import { FreshnessShape } from '../freshness-mark.tsx'
 
-export const sortLabels: Readonly<Record<InsightSort, string>> = {
+const sortLabels: Readonly<Record<InsightSort, string>> = {
   worst: 'worst first',
   name: 'name',
   lastWrite: 'last write',
