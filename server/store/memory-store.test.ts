@@ -1,6 +1,7 @@
 import { createFakeClock } from '../lib/fake-clock.ts'
 import { createMemoryStore } from './memory-store.ts'
-import { CONTRACT_BACKLOG, CONTRACT_INSTANCE, contractKinds, describeResourceStore } from './store-contract.ts'
+import { describeResourceStore } from './store-contract.ts'
+import { CONTRACT_BACKLOG, CONTRACT_INSTANCE, contractKinds } from './testing/contract-kinds.ts'
 
 describeResourceStore(
   'memory',

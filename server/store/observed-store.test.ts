@@ -3,7 +3,7 @@ import { createFakeClock } from '../lib/fake-clock.ts'
 import type { ResourceKey } from '../model/resource.ts'
 import { createMemoryStore } from './memory-store.ts'
 import { observedStore } from './observed-store.ts'
-import { CONTRACT_INSTANCE, contractKinds } from './store-contract.ts'
+import { CONTRACT_INSTANCE, contractKinds } from './testing/contract-kinds.ts'
 
 const key = (name: string): ResourceKey => ({ type: 'Parent', mesh: '', name })
 const by = { writer: 'w' }

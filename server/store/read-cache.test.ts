@@ -5,7 +5,7 @@ import { createTunable } from '../lib/tunable.ts'
 import type { Resource, ResourceKey } from '../model/resource.ts'
 import { createMemoryStore } from './memory-store.ts'
 import { type CacheResult, createReadCache, invalidatingStore } from './read-cache.ts'
-import { CONTRACT_INSTANCE, contractKinds } from './store-contract.ts'
+import { CONTRACT_INSTANCE, contractKinds } from './testing/contract-kinds.ts'
 
 const key = (name = 'a'): ResourceKey => ({ type: 'Parent', mesh: '', name })
 const TTL = 5_000

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createFakeClock } from '../lib/fake-clock.ts'
 import { openSqliteStore } from './sqlite-store.ts'
-import { CONTRACT_INSTANCE, contractKinds } from './store-contract.ts'
+import { CONTRACT_INSTANCE, contractKinds } from './testing/contract-kinds.ts'
 
 const FLUSHER = join(import.meta.dirname, 'testing', 'flusher.ts')
 const KILLS = 5

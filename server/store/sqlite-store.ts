@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { type Clock, yieldToEventLoop } from '../lib/clock.ts'
 import { CoreError, toCoreError } from '../lib/errors.ts'
 import type { Kinds } from '../model/kind.ts'
@@ -19,8 +18,9 @@ import type {
 } from './resource-store.ts'
 import { explainFault } from './sqlite-faults.ts'
 import { openSqliteReader, placeOf, type SqliteReader, type SqliteReaderOptions } from './sqlite-reader.ts'
-import { outcome, type Place, type Winner, type WorkerAnswer, type WorkerOptions, type WorkerWrite } from './sqlite-worker-protocol.ts'
-import { type Job, type JobAnswer, type SqliteWriter, startSqliteWriter, type StartThread } from './sqlite-writer.ts'
+import { outcome, type Place, type Winner, type WorkerWrite } from './sqlite-worker-protocol.ts'
+import { sqliteThread } from './sqlite-thread.ts'
+import { type Job, type JobAnswer, type SqliteWriter, startSqliteWriter } from './sqlite-writer.ts'
 import { checkKey, checkOpen, keyOfWrite, kindOf, ownerOf, plainKey, refusal } from './store-rules.ts'
 
 export interface SqliteStoreDeps extends SqliteReaderOptions {
@@ -49,7 +49,7 @@ export async function openSqliteStore(folder: string, deps: SqliteStoreDeps): Pr
   const { clock, instance, kinds } = deps
   makeFolder(folder)
   const path = join(folder, FILE)
-  const writer = await startSqliteWriter({ clock, instance, startThread: threadFor({ path, lockPath: join(folder, LOCK_FILE) }) })
+  const writer = await startSqliteWriter({ clock, instance, startThread: sqliteThread({ path, lockPath: join(folder, LOCK_FILE) }) })
   const reader = await openReader(path, { options: deps, writer })
   const feed = createChangeFeed(deps.maxBacklog)
   /** Answered, but not yet told to those who wait. */
@@ -324,41 +324,4 @@ async function openReader(
     await writer.close()
     throw new CoreError('unavailable', explainFault(error, path), { cause: error })
   }
-}
-
-function threadFor(options: WorkerOptions): StartThread {
-  return async ({ onAnswer, onEnd }) => {
-    const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData: options })
-    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-    let fault: string | undefined
-    let isClosing = false
-    worker.on('error', (error: unknown) => (fault = error instanceof Error ? error.message : String(error)))
-    const first = await new Promise<WorkerAnswer>((resolve) => {
-      worker.once('message', resolve)
-      worker.once('exit', () => resolve({ kind: 'refused', message: endOf(options.path, fault) }))
-    })
-    if (first.kind !== 'ready') {
-      await worker.terminate()
-      throw new CoreError('unavailable', first.kind === 'refused' ? first.message : `${options.path} can't be used`)
-    }
-    worker.on('message', onAnswer)
-    worker.once('exit', () => {
-      if (!isClosing) onEnd(endOf(options.path, fault))
-    })
-    return {
-      thread: {
-        send: (request) => worker.postMessage(request),
-        async close() {
-          isClosing = true
-          worker.postMessage('close')
-          await exited
-        },
-      },
-      highestVersion: first.highestVersion,
-    }
-  }
-}
-
-function endOf(path: string, fault: string | undefined): string {
-  return `the thread that writes ${path} has ended${fault === undefined ? '' : ` (${fault})`}; the next write starts it again`
 }

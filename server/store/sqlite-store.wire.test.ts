@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFakeClock } from '../lib/fake-clock.ts'
 import { openSqliteStore } from './sqlite-store.ts'
-import { CONTRACT_BACKLOG, CONTRACT_INSTANCE, contractKinds, describeResourceStore } from './store-contract.ts'
+import { describeResourceStore } from './store-contract.ts'
+import { CONTRACT_BACKLOG, CONTRACT_INSTANCE, contractKinds } from './testing/contract-kinds.ts'
 
 describeResourceStore(
   'sqlite',

@@ -5,7 +5,7 @@ import { createFakeClock } from '../lib/fake-clock.ts'
 import type { LostTo, Resource, ResourceKey } from '../model/resource.ts'
 import { createMemoryStore } from './memory-store.ts'
 import type { ResourceStore } from './resource-store.ts'
-import { CONTRACT_INSTANCE, contractKinds } from './store-contract.ts'
+import { CONTRACT_INSTANCE, contractKinds } from './testing/contract-kinds.ts'
 import { type ConflictRetry, createUpsert, type UpsertObserver } from './upsert.ts'
 
 const key: ResourceKey = { type: 'Parent', mesh: '', name: 'r' }

@@ -3,19 +3,12 @@ import { createSystemClock } from '../../lib/clock.ts'
 import type { Resource } from '../../model/resource.ts'
 import type { Write } from '../resource-store.ts'
 import { openSqliteStore } from '../sqlite-store.ts'
-import type { Kind } from '../../model/kind.ts'
+import { contractKinds } from './contract-kinds.ts'
 
 const ROWS = 200
-const kinds = new Map<string, Kind>([
-  ['Parent', { type: 'Parent', scope: 'global', parseSpec: (input) => input }],
-  [
-    'Child',
-    { type: 'Child', scope: 'mesh', ownerOf: ({ mesh }) => ({ type: 'Parent', mesh: '', name: mesh }), parseSpec: (input) => input },
-  ],
-])
 const writer = { writer: 'flusher' }
 
-const store = await openSqliteStore(process.argv[2]!, { clock: createSystemClock(), kinds, instance: 'flusher' })
+const store = await openSqliteStore(process.argv[2]!, { clock: createSystemClock(), kinds: contractKinds, instance: 'flusher' })
 await store.create({ key: { type: 'Parent', mesh: '', name: 'm' }, spec: {} }, writer).catch(() => undefined)
 
 const keys = Array.from({ length: ROWS }, (_, index) => ({ type: 'Child', mesh: 'm', name: `c${index}` }))
