@@ -192,13 +192,14 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
     listener?.close()
     for (const stream of [...streams.values(), ...opening.values()]) stream.end(stopping())
     await Promise.allSettled(lastFlushes)
-    const closed = new Promise<void>((resolve) => grpc.tryShutdown(() => resolve()))
+    const closed = Promise.withResolvers<void>()
+    grpc.tryShutdown(() => closed.resolve())
     injector.drain(1)
     const deadline = clock.at(clock.monotonic() + CLOSE_WITHIN_MS, () => {
       grpc.forceShutdown()
-      for (const socket of sockets) socket.destroy()
+      closed.resolve()
     })
-    await closed
+    await closed.promise
     deadline.cancel()
     for (const socket of sockets) socket.destroy()
     injector.destroy()

@@ -98,6 +98,7 @@ export async function startXds(
     server.run(ending.signal),
     directory.run(ending.signal),
     lifecycle.run(ending.signal),
+    identity.run(ending.signal),
     cache.run(ending.signal),
   ])
   await directory.ready()

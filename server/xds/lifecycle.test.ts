@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeClock } from '../lib/fake-clock.ts'
+import { createTunable } from '../lib/tunable.ts'
+import { loadKinds } from '../model/load-kinds.ts'
+import type { Dataplane } from '../model/kinds/dataplane.ts'
+import { createMemoryStore } from '../store/memory-store.ts'
+import { createUpsert } from '../store/upsert.ts'
+import { createLifecycle } from './lifecycle.ts'
+
+const subject = { type: 'Dataplane', mesh: 'default', name: 'web-1' }
+const dataplane: Dataplane = { networking: { address: '127.0.0.1', inbound: [], outbound: [] } }
+const { signal } = new AbortController()
+const DELAY = 10_000
+
+async function make(instance = 'cp-1', shared?: ReturnType<typeof createMemoryStore>) {
+  const clock = createFakeClock()
+  const store = shared ?? createMemoryStore({ clock, kinds: await loadKinds(), instance })
+  if (shared === undefined) await store.create({ key: { type: 'Mesh', mesh: '', name: 'default' }, spec: {} }, { writer: 'test' })
+  const upsert = createUpsert({ store, clock, random: () => 0.5 })
+  const retry = () => ({ baseBackoffMs: 10, maxBackoffMs: 100, maxTimes: 5, jitterPercent: 0 })
+  const lifecycle = createLifecycle({
+    clock,
+    store,
+    cache: store,
+    upsert,
+    retry,
+    deregistrationDelayMs: createTunable(DELAY),
+    instance,
+    onError: (what, error) => expect.fail(`${what}: ${String(error)}`),
+  })
+  const ending = new AbortController()
+  const running = lifecycle.run(ending.signal)
+  const isThere = () =>
+    store.get(subject).then(
+      () => true,
+      () => false,
+    )
+  const register = (sessionId: string) => lifecycle.register({ subject, sessionId, dataplane, signal })
+  return {
+    clock,
+    store,
+    lifecycle,
+    isThere,
+    register,
+    async stop() {
+      ending.abort()
+      await running
+      expect(clock.pending()).toBe(0)
+    },
+  }
+}
+
+describe('registration', () => {
+  it('stores the Dataplane a node brings, with a marker of its session', async () => {
+    const { register, store, stop } = await make()
+    expect(await register('s1')).toMatchObject({ isNew: true, isOwn: true })
+    expect((await store.get<Dataplane>(subject)).spec.session).toEqual({ id: 's1', instance: 'cp-1' })
+    expect(await register('s2')).toMatchObject({ isNew: false })
+    await stop()
+  })
+
+  it('takes one from the store for a node that brings none, and refuses with what to do when there is none', async () => {
+    const { lifecycle, store, stop } = await make()
+    const request = { subject, sessionId: 's1', dataplane: undefined, signal }
+    await expect(lifecycle.register(request)).rejects.toThrow(/no Dataplane default.web-1.*dataplane.resource/)
+    await store.create({ key: subject, spec: dataplane }, { writer: 'test' })
+    expect(await lifecycle.register(request)).toMatchObject({ isOwn: false })
+    await stop()
+  })
+
+  it('refuses a mesh that does not exist, by name', async () => {
+    const { lifecycle, stop } = await make()
+    await expect(lifecycle.register({ subject: { ...subject, mesh: 'nowhere' }, sessionId: 's1', dataplane, signal })).rejects.toThrow(
+      /no mesh "nowhere"/,
+    )
+    await stop()
+  })
+})
+
+describe('deregistration', () => {
+  it('removes a data plane that stays away for the delay, not before', async () => {
+    const { clock, register, lifecycle, isThere, stop } = await make()
+    await register('s1')
+    lifecycle.left(subject, 's1')
+    await clock.advance(DELAY - 1)
+    expect(await isThere()).toBe(true)
+    await clock.advance(1)
+    expect(await isThere()).toBe(false)
+    await stop()
+  })
+
+  it('is called off at once when it comes back within the delay', async () => {
+    const { clock, register, lifecycle, isThere, stop } = await make()
+    await register('s1')
+    lifecycle.left(subject, 's1')
+    await clock.advance(1_000)
+    await register('s2')
+    expect(lifecycle.pending()).toBe(0)
+    await clock.advance(DELAY * 3)
+    expect(await isThere()).toBe(true)
+    await stop()
+  })
+
+  it('of an old stream leaves alone what a newer stream of the same data plane holds', async () => {
+    const { clock, register, lifecycle, isThere, stop } = await make()
+    await register('s1')
+    await register('s2')
+    lifecycle.left(subject, 's1')
+    await clock.advance(DELAY * 2)
+    expect(await isThere()).toBe(true)
+    lifecycle.left(subject, 's2')
+    await clock.advance(DELAY)
+    expect(await isThere()).toBe(false)
+    await stop()
+  })
+
+  it('never hits a data plane that connected to another instance meanwhile', async () => {
+    const first = await make('cp-1')
+    const second = await make('cp-2', first.store)
+    await first.register('s1')
+    first.lifecycle.left(subject, 's1')
+    await second.register('s2')
+    await first.clock.advance(DELAY * 2)
+    expect(await first.isThere()).toBe(true)
+    await first.stop()
+    await second.stop()
+  })
+
+  it('never comes from our own shutdown', async () => {
+    const { clock, register, lifecycle, isThere, stop } = await make()
+    await register('s1')
+    lifecycle.left(subject, 's1')
+    await stop()
+    lifecycle.left(subject, 's1')
+    await clock.advance(DELAY * 2)
+    expect(await isThere()).toBe(true)
+  })
+
+  it('does not touch what was in the store before', async () => {
+    const { clock, lifecycle, store, isThere, stop } = await make()
+    await store.create({ key: subject, spec: dataplane }, { writer: 'test' })
+    await lifecycle.register({ subject, sessionId: 's1', dataplane: undefined, signal })
+    lifecycle.left(subject, 's1')
+    await clock.advance(DELAY * 2)
+    expect(await isThere()).toBe(true)
+    await stop()
+  })
+})
