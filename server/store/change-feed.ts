@@ -10,7 +10,7 @@ export interface ChangeFeed {
   readers(): number
 }
 
-export const DEFAULT_BACKLOG = 100_000
+const DEFAULT_BACKLOG = 100_000
 /** Changes taken before their room in the backlog is given back. */
 const TRIM_AFTER = 1_024
 

@@ -4,13 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Worker } from 'node:worker_threads'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createFakeClock } from '../lib/fake-clock.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 import { CONTRACT_INSTANCE, contractKinds } from './testing/contract-kinds.ts'
 
 const FLUSHER = join(import.meta.dirname, 'testing', 'flusher.ts')
 const KILLS = 5
+/** Part of util-linux: changes the limits of a running process. */
+const PRLIMIT = 'prlimit'
 
 describe('a SQLite store on a file that has a problem', () => {
   let folder: string
@@ -144,6 +147,31 @@ describe('a SQLite store whose commits fail', () => {
     }
   })
 
+  it('starts its writing thread again when that has ended, and keeps the file from others meanwhile and after', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tidewatch-thread-'))
+    const clock = createFakeClock()
+    const sends = vi.spyOn(Worker.prototype, 'postMessage')
+    const store = await openSqliteStore(folder, { clock, kinds: contractKinds, instance: CONTRACT_INSTANCE })
+    try {
+      const key = { type: 'Parent', mesh: '', name: 'm' }
+      const created = await store.create({ key, spec: {} }, { writer: 'w' })
+      const thread = sends.mock.contexts[0] as Worker
+      await thread.terminate()
+      expect(store.problem()?.message).toMatch(/the thread that writes .* has ended; the next write starts it again/)
+      expect(await store.get(key)).toBe(created)
+      const updated = await store.update({ ...created, spec: { again: true } }, { writer: 'w' })
+      expect(Number(updated.version)).toBeGreaterThan(Number(created.version))
+      expect(store.problem()).toBeNull()
+      const second = openSqliteStore(folder, { clock, kinds: contractKinds, instance: CONTRACT_INSTANCE })
+      await expect(second).rejects.toThrow(/in use by another process/)
+    } finally {
+      sends.mockRestore()
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+    expect(clock.pending()).toBe(0)
+  })
+
   it.runIf(hasPrlimit())('goes on when a disk that was full has room again', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tidewatch-full-'))
     // Files of the flusher may not grow beyond this: to it that is a disk without room.
@@ -151,7 +179,7 @@ describe('a SQLite store whose commits fail', () => {
     try {
       expect(await flusher.says(/^\[/)).toBeTruthy()
       expect(await flusher.says(/^unavailable/)).toMatch(/tidewatch\.db/)
-      execFileSync('prlimit', ['--pid', String(flusher.child.pid), '--fsize=unlimited'])
+      execFileSync(PRLIMIT, ['--pid', String(flusher.child.pid), '--fsize=unlimited'])
       const [first] = JSON.parse(await flusher.says(/^\[/)) as Acknowledged[]
       flusher.child.kill('SIGKILL')
       await flusher.closed
@@ -254,5 +282,5 @@ function linkOf(path: string): string {
 }
 
 function hasPrlimit(): boolean {
-  return process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0
+  return process.platform === 'linux' && spawnSync(PRLIMIT, ['--version']).status === 0
 }

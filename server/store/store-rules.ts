@@ -16,8 +16,8 @@ import type { ListQuery, Page, ReadOptions, Write } from './resource-store.ts'
 const NAME_LENGTH = 253
 // oxlint-disable-next-line no-control-regex -- control characters are what this refuses
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
-export const DEFAULT_LIMIT = 100
-export const MAX_LIMIT = 1000
+const DEFAULT_LIMIT = 100
+const MAX_LIMIT = 1000
 
 export function kindOf(kinds: Kinds, type: string): Kind {
   const kind = kinds.get(type)

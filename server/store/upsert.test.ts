@@ -165,6 +165,90 @@ describe('upsert', () => {
     expect(clock.pending()).toBe(0)
   })
 
+  it('takes an already_exists after a write that was made without an answer as a reason to read again', async () => {
+    const { upsert, store, calls, clock } = make(async (under, write) => {
+      if (write > 1) return
+      await under.create({ key, spec: { list: ['x'] } }, { writer: 'w' })
+      throw new CoreError('unavailable', 'no answer', { safeToRetry: true })
+    })
+    const working = upsert<Spec>(key, (present) => ({ list: [...new Set([...(present?.spec.list ?? []), 'x'])] }), {
+      writer: 'w',
+      conflictRetry: retry,
+    })
+    await clock.advance(1_000)
+    expect(await working).toMatchObject({ outcome: 'unchanged' })
+    expect((await store.get<Spec>(key)).spec.list).toEqual(['x'])
+    expect(calls).toMatchObject({ create: 1, update: 0 })
+  })
+
+  it('hangs what it creates on its owner, and says so when that is not there', async () => {
+    const { upsert, store } = make()
+    const owned = { type: 'Child', mesh: 'r', name: 'c' }
+    await expect(upsert(owned, () => ({}), { writer: 'w', conflictRetry: retry })).rejects.toMatchObject({
+      code: 'owner_missing',
+      details: { attempts: 1 },
+    })
+    await upsert(key, () => ({ list: [] }), { writer: 'w' })
+    await upsert(owned, () => ({}), { writer: 'w' })
+    await store.delete(key, { writer: 'w' })
+    expect((await store.list({ type: 'Child' })).items).toEqual([])
+  })
+
+  it('keeps the status that is there now, not the one of an attempt that was lost', async () => {
+    const { upsert, store, clock } = make(async (under, write) => {
+      if (write > 1) return
+      const present = await under.get<Spec>(key)
+      await under.update({ ...present, status: { seen: 2 } }, { writer: 'other' })
+    })
+    await store.create({ key, spec: { list: [] }, status: { seen: 1 } }, { writer: 'other' })
+    const working = upsert<Spec>(key, pushX, { writer: 'w', conflictRetry: retry })
+    await clock.advance(100)
+    await working
+    expect(await store.get(key)).toMatchObject({ spec: { list: ['x'] }, status: { seen: 2 } })
+  })
+
+  it('takes what is stored the same for unchanged: an undefined field, -0', async () => {
+    const { upsert, store } = make()
+    await store.create({ key, spec: { list: [], n: 0 } }, { writer: 'other' })
+    expect(await upsert(key, () => ({ n: -0, list: [], left: undefined }), { writer: 'w' })).toMatchObject({ outcome: 'unchanged' })
+  })
+
+  it('fails as its mutate does, and writes nothing', async () => {
+    const { upsert, calls, told } = make()
+    const fault = new CoreError('invalid', 'no such zone')
+    const throwing = upsert(
+      key,
+      () => {
+        throw fault
+      },
+      { writer: 'w', conflictRetry: retry },
+    )
+    await expect(throwing).rejects.toMatchObject({ code: 'invalid', cause: fault })
+    expect(calls.update).toBe(0)
+    expect(told.at(-1)).toBe('gave up after 1: invalid')
+  })
+
+  it('never waits longer than its policy allows, whatever that is', async () => {
+    const policy = fc.record({
+      baseBackoffMs: fc.integer({ min: 1, max: 5_000 }),
+      maxBackoffMs: fc.integer({ min: 0, max: 3_000 }),
+      maxTimes: fc.integer({ min: 0, max: 8 }),
+      jitterPercent: fc.integer({ min: 0, max: 100 }),
+    })
+    const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+    await fc.assert(
+      fc.asyncProperty(policy, chance, async (conflictRetry, random) => {
+        const waits: number[] = []
+        const store = createMemoryStore({ clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE })
+        const refusing = { ...store, create: () => Promise.reject(new CoreError('already_exists', 'there')) }
+        const upsert = createUpsert({ store: refusing, clock: { sleep: async (ms) => void waits.push(ms) }, random: () => random })
+        await upsert(key, () => ({}), { writer: 'w', conflictRetry }).catch(() => undefined)
+        expect(waits).toHaveLength(conflictRetry.maxTimes)
+        for (const ms of waits) expect(ms >= 0 && ms <= conflictRetry.maxBackoffMs).toBe(true)
+      }),
+    )
+  })
+
   it('replaces labels only if they are given', async () => {
     const { upsert, store } = make()
     await upsert<Spec>(key, () => ({ list: [] }), { writer: 'w', labels: { a: '1' } })
