@@ -12,6 +12,18 @@ export interface DiscoveryRequest {
   readonly node?: AdsNode
   readonly error_detail?: { readonly code: number; readonly message: string }
 }
+export interface DeltaRequest {
+  readonly type_url: string
+  readonly response_nonce?: string
+  readonly resource_names_subscribe?: readonly string[]
+  readonly node?: AdsNode
+  readonly error_detail?: { readonly code: number; readonly message: string }
+}
+export interface DeltaResponse {
+  readonly type_url: string
+  readonly nonce: string
+  readonly resources: readonly { readonly name: string; readonly resource: PackedAny }[]
+}
 export interface DiscoveryResponse {
   readonly type_url: string
   readonly version_info: string
@@ -25,21 +37,22 @@ export interface AdsNode {
   readonly user_agent_version: string
   readonly metadata: { readonly fields: Readonly<Record<string, { readonly stringValue: string }>> }
 }
-interface PackedAny {
+export interface PackedAny {
   readonly type_url: string
   readonly value: Buffer
 }
 
 export interface AdsProtocol {
   readonly service: ServiceDefinition
-  /** What a response makes its receiver ask for next: endpoints of clusters, routes of listeners. */
-  needsOf(response: DiscoveryResponse): readonly string[]
+  /** What resources of a type make their receiver ask for next: endpoints of clusters, routes of listeners. */
+  needsOf(typeUrl: string, resources: readonly PackedAny[]): readonly string[]
 }
 
 const URL_PREFIX = 'type.googleapis.com/'
 export const CLUSTER = `${URL_PREFIX}envoy.config.cluster.v3.Cluster`
 export const ENDPOINT = `${URL_PREFIX}envoy.config.endpoint.v3.ClusterLoadAssignment`
 export const LISTENER = `${URL_PREFIX}envoy.config.listener.v3.Listener`
+export const SECRET = `${URL_PREFIX}envoy.extensions.transport_sockets.tls.v3.Secret`
 export const ROUTE = `${URL_PREFIX}envoy.config.route.v3.RouteConfiguration`
 
 const HTTP_CONNECTION_MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager'
@@ -76,10 +89,10 @@ export function loadAdsProtocol(): AdsProtocol {
     (definitions[any.type_url.slice(URL_PREFIX.length)] as unknown as MessageTypeDefinition<T, T>).deserialize(any.value)
   return {
     service: definitions['envoy.service.discovery.v3.AggregatedDiscoveryService'] as unknown as ServiceDefinition,
-    needsOf({ type_url, resources }) {
-      if (type_url === CLUSTER)
+    needsOf(typeUrl, resources) {
+      if (typeUrl === CLUSTER)
         return resources.map((any) => decode<Cluster>(any)).flatMap(({ name, type }) => (type === 'EDS' ? [name] : []))
-      if (type_url === LISTENER) return resources.flatMap((any) => decode<Listener>(any).filter_chains.flatMap(routesOf))
+      if (typeUrl === LISTENER) return resources.flatMap((any) => decode<Listener>(any).filter_chains.flatMap(routesOf))
       return []
     },
   }

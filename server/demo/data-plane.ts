@@ -2,16 +2,8 @@ import { type ClientDuplexStream, type ChannelOptions, credentials, makeGenericC
 import { type BackoffPolicy, backoffDelayMs } from '../lib/backoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Dataplane } from '../model/kinds/dataplane.ts'
-import {
-  type AdsNode,
-  type AdsProtocol,
-  CLUSTER,
-  type DiscoveryRequest,
-  type DiscoveryResponse,
-  ENDPOINT,
-  LISTENER,
-  ROUTE,
-} from './ads-protocol.ts'
+import type { AdsNode, AdsProtocol, DeltaRequest, DeltaResponse, DiscoveryRequest, DiscoveryResponse } from './ads-protocol.ts'
+import { deltaConversation, type Rejection, sotwConversation } from './conversation.ts'
 
 /** One simulated data plane: a real xDS client on a connection of its own that routes nothing. */
 export interface DataPlane {
@@ -23,19 +15,16 @@ export interface DataPlane {
   drop(awayMs: number): void
   /** From the next response on. */
   rejectWith(rejection: Rejection | undefined): void
+  /** Has itself sent something again that it has already. */
+  chatter(): void
 }
 
 export interface DataPlaneIdentity {
   readonly mesh: string
   readonly name: string
+  readonly variant: 'sotw' | 'delta'
   /** What it registers at each connection. */
   readonly spec: Dataplane
-}
-
-/** Which type it refuses, and what it says. */
-export interface Rejection {
-  readonly typeUrl: string
-  readonly reason: string
 }
 
 export interface DataPlaneDeps {
@@ -57,9 +46,12 @@ const CHANNEL: ChannelOptions = {
   'grpc.initial_reconnect_backoff_ms': 100,
 }
 
-type Stream = ClientDuplexStream<DiscoveryRequest, DiscoveryResponse>
+type Stream = ClientDuplexStream<DiscoveryRequest | DeltaRequest, DiscoveryResponse | DeltaResponse>
 
-export function createDataPlane({ clock, random, protocol, xds }: DataPlaneDeps, { mesh, name, spec }: DataPlaneIdentity): DataPlane {
+export function createDataPlane(
+  { clock, random, protocol, xds }: DataPlaneDeps,
+  { mesh, name, variant, spec }: DataPlaneIdentity,
+): DataPlane {
   const Client = makeGenericClientConstructor(protocol.service, 'AggregatedDiscoveryService')
   const node: AdsNode = {
     id: `${mesh}.${name}`,
@@ -71,8 +63,9 @@ export function createDataPlane({ clock, random, protocol, xds }: DataPlaneDeps,
   let stream: Stream | undefined
   let awayMs = 0
   let rejection: Rejection | undefined
+  let chatter: (() => void) | undefined
 
-  return { mesh, name, run, drop, rejectWith: (next) => void (rejection = next) }
+  return { mesh, name, run, drop, chatter: () => chatter?.(), rejectWith: (next) => void (rejection = next) }
 
   async function run(signal: AbortSignal): Promise<void> {
     for (let attempt = 0; !signal.aborted;) {
@@ -96,56 +89,31 @@ export function createDataPlane({ clock, random, protocol, xds }: DataPlaneDeps,
   function converse(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const client = new Client(xds, credentials.createInsecure(), CHANNEL)
+      const method = protocol.service[variant === 'sotw' ? 'StreamAggregatedResources' : 'DeltaAggregatedResources']!
       const open = client.makeBidiStreamRequest(
-        '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources',
-        protocol.service['StreamAggregatedResources']!.requestSerialize,
-        protocol.service['StreamAggregatedResources']!.responseDeserialize as (bytes: Buffer) => DiscoveryResponse,
+        method.path,
+        method.requestSerialize as (request: object) => Buffer,
+        method.responseDeserialize,
       ) as Stream
       stream = open
       const onAbort = () => open.cancel()
       signal.addEventListener('abort', onAbort, { once: true })
-      const accepted = new Map<string, string>()
-      const names = new Map<string, readonly string[]>()
-      open.on('data', (response: DiscoveryResponse) => answer(response))
+      const conversation = (variant === 'sotw' ? sotwConversation : deltaConversation)({
+        protocol,
+        write: (request) => void open.write(request),
+        rejection: () => rejection,
+      })
+      chatter = conversation.chatter
+      open.on('data', conversation.answer)
       open.on('error', () => undefined)
       open.on('status', () => {
         signal.removeEventListener('abort', onAbort)
         stream = undefined
+        chatter = undefined
         client.close()
         resolve()
       })
-      open.write({ type_url: CLUSTER, node })
-
-      function answer(response: DiscoveryResponse) {
-        const { type_url, version_info, nonce } = response
-        const refused = rejection?.typeUrl === type_url ? rejection : undefined
-        const isFirst = !accepted.has(type_url)
-        if (refused === undefined) accepted.set(type_url, version_info)
-        const resource_names = names.get(type_url) ?? []
-        open.write({
-          type_url,
-          version_info: accepted.get(type_url) ?? '',
-          response_nonce: nonce,
-          resource_names,
-          ...(refused !== undefined && { error_detail: { code: 13, message: refused.reason } }),
-        })
-        if (refused === undefined) follow(response, isFirst)
-      }
-
-      /** As Envoy does: endpoints for clusters, listeners once clusters are there, routes for listeners. */
-      function follow(response: DiscoveryResponse, isFirst: boolean) {
-        if (response.type_url === CLUSTER) {
-          subscribe(ENDPOINT, protocol.needsOf(response))
-          if (isFirst) open.write({ type_url: LISTENER })
-        }
-        if (response.type_url === LISTENER) subscribe(ROUTE, protocol.needsOf(response))
-      }
-
-      function subscribe(type_url: string, wanted: readonly string[]) {
-        if (wanted.length === 0 || String(names.get(type_url)) === String(wanted)) return
-        names.set(type_url, wanted)
-        open.write({ type_url, version_info: accepted.get(type_url) ?? '', resource_names: wanted })
-      }
+      conversation.open(node)
     })
   }
 }

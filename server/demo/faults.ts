@@ -1,7 +1,8 @@
 import type { Clock } from '../lib/clock.ts'
 import type { DemoFault } from '../model/views.ts'
 import { CLUSTER, ENDPOINT, LISTENER } from './ads-protocol.ts'
-import type { DataPlane, Rejection } from './data-plane.ts'
+import type { Rejection } from './conversation.ts'
+import type { DataPlane } from './data-plane.ts'
 
 /** What can be broken on purpose, and what always is a little broken. */
 export interface Faults {
@@ -26,6 +27,7 @@ const WAVE_SHARE = 0.3
 const RECONNECT_WINDOW_MS = 1_500
 const RECONNECT_SHOWN_MS = 5_000
 const LEAVE_EVERY_MS = 4_000
+const CHATTER_EVERY_MS = 400
 
 const standing: Rejection = { typeUrl: LISTENER, reason: 'simulated: error adding listener inbound: filter chain match is not unique' }
 const wave: Rejection = { typeUrl: ENDPOINT, reason: 'simulated: endpoint priority must be contiguous' }
@@ -33,6 +35,7 @@ const waveClusters: Rejection = { typeUrl: CLUSTER, reason: 'simulated: cluster 
 
 export function createFaults({ clock, random, fleet, onChange }: FaultDeps): Faults {
   const active = new Set<string>()
+  let chattering: AbortController | undefined
   const rejecting = fleet.filter((_, index) => index % Math.ceil(fleet.length / ALWAYS_REJECTING) === 1)
   const flapping = fleet.filter((_, index) => index % Math.ceil(fleet.length / FLAPPING) === 2)
   const waving = fleet.filter((dataPlane, index) => index % 10 < WAVE_SHARE * 10 && !rejecting.includes(dataPlane))
@@ -43,6 +46,16 @@ export function createFaults({ clock, random, fleet, onChange }: FaultDeps): Fau
       label: 'NACK wave',
       description: `${waving.length} data planes refuse the next endpoints or clusters they are sent, until it is switched off.`,
       apply: (on) => waving.forEach((dataPlane, index) => dataPlane.rejectWith(on ? (index % 4 === 0 ? waveClusters : wave) : undefined)),
+    },
+    'conflict-storm': {
+      label: 'Conflict storm',
+      description:
+        'Every stream is busy, the sink flushes five times a second and certificates are renewed every second or two: dataplane-sink and identity meet on the same insights.',
+      apply(on) {
+        chattering?.abort()
+        chattering = on ? new AbortController() : undefined
+        if (chattering !== undefined) void chat(chattering.signal)
+      },
     },
     'mass-reconnect': {
       label: 'Mass reconnect',
@@ -82,6 +95,15 @@ export function createFaults({ clock, random, fleet, onChange }: FaultDeps): Fau
     for (;;) {
       await clock.sleep(15_000 + random() * 30_000, signal)
       dataPlane.drop(500 + random() * 4_000)
+    }
+  }
+
+  /** Spread over the time, so that no two of them are in step. */
+  async function chat(signal: AbortSignal) {
+    const parts = 20
+    for (let part = 0; !signal.aborted; part = (part + 1) % parts) {
+      for (const [index, dataPlane] of fleet.entries()) if (index % parts === part) dataPlane.chatter()
+      await clock.sleep(CHATTER_EVERY_MS / parts, signal).catch(() => undefined)
     }
   }
 

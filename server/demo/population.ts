@@ -17,7 +17,7 @@ const SERVICES = [
 const FIRST_PORT = 20_000
 const CALLS_PER_PROXY = 3
 
-/** A plausible fleet: `count` data planes spread over the meshes and a dozen services, each calling three others. Same seed, same fleet. */
+/** A plausible fleet: `count` data planes spread over the meshes and a dozen services, each calling three others, half of them speaking delta. Same seed, same fleet. */
 export function populate(meshes: readonly string[], count: number, seed: number): readonly DataPlaneIdentity[] {
   const random = seededRandom(seed)
   return Array.from({ length: count }, (_, index) => {
@@ -34,6 +34,7 @@ export function populate(meshes: readonly string[], count: number, seed: number)
     return {
       mesh,
       name: `${service}-${suffix}-${index}`,
+      variant: random() < 0.5 ? 'sotw' : 'delta',
       spec: {
         networking: {
           address: '127.0.0.1',

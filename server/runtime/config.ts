@@ -48,10 +48,12 @@ type Flag = keyof typeof flags
 
 const LOOPBACK = /^(127(\.\d{1,3}){3}|localhost|::1|\[::1\])$/
 const DEFAULT_MESHES = [{ name: 'default', spec: {} }]
+/** Certificates of the demo live for a minute, so that their rotation meets the sink now and then. */
+const DEMO_SETTINGS = { 'identity.certificateTtlMs': 60_000 }
 /** What the simulated fleet lives in. */
 export const DEMO_MESHES = [
-  { name: 'default', spec: {} },
-  { name: 'shop', spec: {} },
+  { name: 'default', spec: { mtls: { enabledBackend: 'builtin' } } },
+  { name: 'shop', spec: { mtls: { enabledBackend: 'builtin' } } },
 ] as const
 
 /** Reads flags, environment and file, in this order of weight. Throws `invalid` with one line that says what would be right. */
@@ -74,7 +76,7 @@ export function readConfig(args: readonly string[], env: Readonly<Record<string,
     dev: given.values.dev ?? false,
     noUi: given.values['no-ui'] ?? false,
     logLevel: logLevelOf(textOf('log-level')),
-    settings: file.settings ?? {},
+    settings: { ...(demo && DEMO_SETTINGS), ...file.settings },
     meshes:
       file.meshes?.map(({ name, mtls }) => ({ name, spec: mtls === undefined ? {} : { mtls } })) ?? (demo ? DEMO_MESHES : DEFAULT_MESHES),
   }

@@ -30,6 +30,7 @@ import { createXdsServer } from '../xds/xds-server.ts'
 import type { Config } from './config.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { createCoreMetrics, primeCounters } from './core-metrics.ts'
+import { createConflictStorm } from './conflict-storm.ts'
 import { createDemoFleet } from './demo-fleet.ts'
 import { createUpsertObserver } from './upsert-observer.ts'
 
@@ -171,7 +172,14 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   )
   const eventLoopLag = createEventLoopLag(clock, (seconds) => core.eventLoopLag.observe({}, seconds))
   const demo = config.demo
-    ? createDemoFleet({ clock, random, log, xds: xds.address, meshes: config.meshes.map(({ name }) => name) })
+    ? createDemoFleet({
+        clock,
+        random,
+        log,
+        xds: xds.address,
+        meshes: config.meshes.map(({ name }) => name),
+        alongside: { 'conflict-storm': createConflictStorm(settings) },
+      })
     : undefined
   const core = createCoreMetrics(metrics, {
     summary: board.summary,

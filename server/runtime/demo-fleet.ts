@@ -20,6 +20,8 @@ export interface DemoFleetDeps {
   /** host:port of our xDS. */
   readonly xds: () => string
   readonly meshes: readonly string[]
+  /** What this process does in itself when a switch of the fleet moves, by the switch's name. */
+  readonly alongside: Readonly<Record<string, (active: boolean) => Promise<void>>>
 }
 
 const DATA_PLANES = 200
@@ -33,7 +35,7 @@ interface FaultsMessage {
   readonly faults: readonly DemoFault[]
 }
 
-export function createDemoFleet({ clock, random, log, xds, meshes }: DemoFleetDeps): DemoFleet {
+export function createDemoFleet({ clock, random, log, xds, meshes, alongside }: DemoFleetDeps): DemoFleet {
   let child: ChildProcess | undefined
   let faults: readonly DemoFault[] = []
   const waiting = new Set<() => void>()
@@ -59,6 +61,7 @@ export function createDemoFleet({ clock, random, log, xds, meshes }: DemoFleetDe
     try {
       child?.send({ kind: 'set', fault: name, active })
       await told.promise
+      await alongside[name]?.(active)
     } finally {
       waiting.delete(onFaults)
       deadline.cancel()

@@ -99,7 +99,12 @@ describe('upsert', () => {
     )
     const first = created.upsert<Spec>(key, pushX, { writer: 'w', conflictRetry: retry })
     await created.clock.advance(100)
-    expect(await first).toMatchObject({ outcome: 'updated', resource: { spec: { list: ['o', 'x'] } } })
+    expect(await first).toMatchObject({
+      outcome: 'updated',
+      resource: { spec: { list: ['o', 'x'] } },
+      conflicts: [{ writer: 'other', certainty: 'inferred' }],
+    })
+    expect(created.told).toEqual(['lost to other', 'updated'])
 
     const deleted = make(async (under, write) => (write === 1 ? under.delete(key, { writer: 'other' }) : undefined))
     await deleted.store.create({ key, spec: { list: ['o'] } }, { writer: 'other' })
