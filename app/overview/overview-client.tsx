@@ -32,13 +32,13 @@ export function OverviewClient() {
       <div className="grid gap-3 lg:grid-cols-[1.15fr_1fr]">
         <div className="flex min-w-0 flex-col gap-3">
           <ConflictPanel {...counters.conflicts} />
+          {self.demo && <DemoPanel />}
         </div>
         <div className="flex min-w-0 flex-col gap-3">
           <SinksSummary sinks={counters.sinks} sinksHref="/sinks" />
           <StreamsPanel counters={counters} self={self} rejectingHref={insightsHref({ rejecting: true })} />
         </div>
       </div>
-      {self.demo && <DemoPanel />}
     </div>
   )
 }

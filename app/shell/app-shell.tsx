@@ -33,9 +33,9 @@ export function AppShell({ children }: { readonly children: ReactNode }) {
       >
         Skip to the content
       </a>
-      <div className="hidden overflow-y-auto border-r border-line bg-panel px-2.5 py-3 md:block">
+      <aside aria-label="Tidewatch" className="hidden overflow-y-auto border-r border-line bg-panel px-2.5 py-3 md:block">
         <Navigation />
-      </div>
+      </aside>
       <div className="flex min-h-0 min-w-0 flex-col">
         <header className="flex items-center gap-2 px-4 pt-3 pb-3 lg:px-5.5">
           <NavDrawer />
@@ -45,11 +45,11 @@ export function AppShell({ children }: { readonly children: ReactNode }) {
             type="button"
             onClick={() => setOver('palette')}
             aria-keyshortcuts="Control+K Meta+K"
-            className="hidden h-8 shrink-0 cursor-pointer items-center gap-1.5 rounded-full border border-line bg-panel px-3 text-muted hover:border-accent hover:text-ink sm:flex"
+            className="flex h-8 shrink-0 cursor-pointer items-center gap-1.5 rounded-full border border-line bg-panel px-2 text-muted hover:border-accent hover:text-ink sm:px-3"
           >
             <Search aria-hidden className="size-3.5" />
-            Search
-            <kbd aria-hidden className="rounded-sm border border-line px-1 text-xs">
+            <span className="max-sm:sr-only">Search</span>
+            <kbd aria-hidden className="rounded-sm border border-line px-1 text-xs max-sm:hidden">
               Ctrl K
             </kbd>
           </button>

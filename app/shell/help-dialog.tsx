@@ -5,9 +5,9 @@ import { destinations } from './destinations.ts'
 
 const keys: readonly (readonly [keys: readonly string[], what: string])[] = [
   ...destinations.map(({ chord, label }) => [['g', chord], `go to ${label}`] as const),
-  [['Ctrl', 'K'], 'search and commands (⌘ K on a Mac)'],
+  [['Ctrl', 'K'], 'search and commands (Cmd K on a Mac)'],
   [['/'], 'filter the list of insights'],
-  [['↑', '↓'], 'move in the list, Enter opens, Escape closes'],
+  [['Up', 'Down'], 'move in the list, Enter opens, Escape closes'],
   [['?'], 'this help'],
 ]
 

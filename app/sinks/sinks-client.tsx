@@ -21,7 +21,7 @@ export function SinksClient() {
     )
   return (
     <>
-      <div className="grid gap-3 sm:grid-cols-[repeat(auto-fill,minmax(min(100%,22rem),1fr))]">
+      <div className="grid gap-3 sm:grid-cols-[repeat(auto-fit,minmax(min(100%,22rem),1fr))]">
         {sinks.map((sink) => (
           <SinkCard
             key={sink.name}

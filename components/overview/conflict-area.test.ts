@@ -10,7 +10,7 @@ describe('the area of conflicts', () => {
       benign: 'M0,100 L0,100 L300,25 L600,50 L600,100 Z',
       harmful: 'M0,100 L300,25 L600,50 L600,50 L300,0 L0,100 Z',
       highest: 8,
-      spanMs: 20_000,
+      spanMs: 30_000,
       bucketMs: 10_000,
     })
   })

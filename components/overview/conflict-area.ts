@@ -22,8 +22,8 @@ export function conflictAreaOf(points: readonly ConflictPoint[]): ConflictArea {
   const line = (valueOf: (point: ConflictPoint) => number) => points.map((point, index) => `${x(index)},${y(valueOf(point))}`)
   const benignTop = line(({ benign }) => benign)
   const allTop = line(({ benign, harmful }) => benign + harmful)
-  const spanMs = points.length === 0 ? 0 : points.at(-1)!.at - points[0]!.at
   const bucketMs = points.length < 2 ? 0 : points[1]!.at - points[0]!.at
+  const spanMs = points.length * bucketMs
   if (points.length === 0) return { benign: '', harmful: '', highest, spanMs, bucketMs }
   return {
     benign: `M0,${AREA_HEIGHT} L${benignTop.join(' L')} L${AREA_WIDTH},${AREA_HEIGHT} Z`,

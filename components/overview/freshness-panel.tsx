@@ -19,20 +19,27 @@ const fills: Readonly<Record<Freshness, string>> = { fresh: 'fill-fresh', late: 
 export function FreshnessPanel({ strips, hrefOf }: FreshnessPanelProps) {
   return (
     <Panel title="Freshness" aside="age ÷ cadence, per insight" className="live-values">
-      {strips.map((strip) => (
-        <Strip key={strip.type} strip={strip} hrefOf={hrefOf} />
-      ))}
-      <div aria-hidden className={`${grid} text-[0.7rem] text-muted`}>
-        <span className="hidden lg:block" />
-        <div className="relative h-4">
-          {axis.map(({ label, at }) => (
-            <span key={label} className="absolute -translate-x-1/2 first:translate-x-0 last:-translate-x-full" style={{ left: `${at}%` }}>
-              {label}
-            </span>
-          ))}
-        </div>
+      <div>
+        {strips.map((strip) => (
+          <Strip key={strip.type} strip={strip} hrefOf={hrefOf} />
+        ))}
+      </div>
+      <div aria-hidden className={`${grid} max-lg:hidden`}>
+        <Axis className="col-start-2" />
       </div>
     </Panel>
+  )
+}
+
+function Axis({ className }: { readonly className: string }) {
+  return (
+    <div aria-hidden className={`relative h-4 text-[0.7rem] whitespace-nowrap text-muted ${className}`}>
+      {axis.map(({ label, at }) => (
+        <span key={label} className="absolute -translate-x-1/2 first:translate-x-0 last:-translate-x-full" style={{ left: `${at}%` }}>
+          {label}
+        </span>
+      ))}
+    </div>
   )
 }
 
@@ -42,7 +49,7 @@ const axis = [
   { label: 'late', at: 37.5 },
   { label: '2×', at: 50 },
   { label: 'stale', at: 75 },
-  { label: '4× +', at: 100 },
+  { label: '4×+', at: 100 },
 ]
 
 function Strip({ strip, hrefOf }: { readonly strip: FreshnessStrip; readonly hrefOf: FreshnessPanelProps['hrefOf'] }) {
@@ -50,7 +57,7 @@ function Strip({ strip, hrefOf }: { readonly strip: FreshnessStrip; readonly hre
   const total = freshnessLevels.reduce((sum, level) => sum + counts[level], 0)
   const shown = freshnessLevels.filter((level) => level !== 'unknown' || counts.unknown > 0)
   return (
-    <div className={`${grid} border-line py-1.5 not-first-of-type:border-t`}>
+    <div className={`${grid} border-line py-1.5 not-first:border-t`}>
       <div>
         <h3 className="font-semibold">{type}</h3>
         <p className="text-xs text-muted">
@@ -72,6 +79,7 @@ function Strip({ strip, hrefOf }: { readonly strip: FreshnessStrip; readonly hre
         ))}
         <BucketTable type={type} buckets={buckets} />
       </div>
+      <Axis className="lg:hidden" />
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <ul className="flex flex-wrap gap-x-1">
           {shown.map((level) => (

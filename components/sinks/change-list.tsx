@@ -1,5 +1,6 @@
 import type { ChangeRow } from '../../server/model/views.ts'
 import { Time } from '../time.tsx'
+import { LeadsTo } from '../ui/leads-to.tsx'
 import { BlockMessage } from '../ui/block-message.tsx'
 import { effectText, settingName, settingText } from './change-words.ts'
 
@@ -40,8 +41,9 @@ export function ChangeList({ changes, you }: ChangeListProps) {
                 {settingName(change.key)}
               </th>
               <td className="py-2 pr-4 whitespace-nowrap">
-                {settingText(change.key, change.from)} <span aria-hidden>→</span>
-                <span className="sr-only">to</span> {settingText(change.key, change.to)}
+                {settingText(change.key, change.from)}
+                <LeadsTo />
+                {settingText(change.key, change.to)}
               </td>
               <td className="min-w-48 py-2 pr-4 text-muted">
                 {effectText(change.effect) ?? 'applied'}

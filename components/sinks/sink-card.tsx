@@ -6,6 +6,7 @@ import { formatAge, formatExactSpan, formatQuantity, formatRate, formatSpan } fr
 import { useNow } from '../now.tsx'
 import { Time } from '../time.tsx'
 import { Button } from '../ui/button.tsx'
+import { LeadsTo } from '../ui/leads-to.tsx'
 import { Note } from '../ui/note.tsx'
 import { CountdownRing } from './countdown-ring.tsx'
 import { ThroughputBars } from './throughput-bars.tsx'
@@ -21,7 +22,7 @@ export function SinkCard({ sink, isTuning, onTune }: SinkCardProps) {
   const id = useId()
   const { name, intervalMs, backoffMs, sessions, perSecond, lagMs, lastError } = sink
   return (
-    <section aria-labelledby={id} className="min-w-0 rounded-xl border border-line bg-panel px-4 py-3.5 shadow-panel">
+    <section aria-labelledby={id} className="@container min-w-0 rounded-xl border border-line bg-panel px-4 py-3.5 shadow-panel">
       <div className="mb-2 flex items-center gap-3.5">
         <Countdown sink={sink} />
         <div className="min-w-0 flex-1">
@@ -36,16 +37,28 @@ export function SinkCard({ sink, isTuning, onTune }: SinkCardProps) {
           Tune
         </Button>
       </div>
-      <div className="live-values">
-        <p className="text-[1.6rem] leading-tight font-semibold tracking-tight">
-          {formatExactSpan(intervalMs)}{' '}
-          <span className="text-sm font-normal tracking-normal text-muted">interval, backoff {formatExactSpan(backoffMs)}</span>
-        </p>
-        <ThroughputBars recentWrites={sink.recentWrites} />
+      <div className="live-values @min-[44rem]:grid @min-[44rem]:grid-cols-[minmax(0,1fr)_19rem] @min-[44rem]:items-end @min-[44rem]:gap-x-10">
+        <div className="min-w-0">
+          <p className="text-[1.6rem] leading-tight font-semibold tracking-tight">
+            {formatExactSpan(intervalMs)}{' '}
+            <span className="text-sm font-normal tracking-normal text-muted">interval, backoff {formatExactSpan(backoffMs)}</span>
+          </p>
+          <ThroughputBars recentWrites={sink.recentWrites} />
+        </div>
         <dl>
           <Figure term="written">{formatRate(perSecond.written)}</Figure>
           <Figure term="unchanged">{formatRate(perSecond.unchanged)}</Figure>
-          <Figure term="conflict → next tick">{formatRate(perSecond.conflict)}</Figure>
+          <Figure
+            term={
+              <>
+                conflict
+                <LeadsTo />
+                next tick
+              </>
+            }
+          >
+            {formatRate(perSecond.conflict)}
+          </Figure>
           <Figure term="error" isBad={perSecond.error > 0}>
             {formatRate(perSecond.error)}
           </Figure>
@@ -54,7 +67,7 @@ export function SinkCard({ sink, isTuning, onTune }: SinkCardProps) {
           </Figure>
         </dl>
         {lastError !== null && (
-          <div className="mt-2">
+          <div className="col-span-full mt-2">
             <Note tone="bad">
               <b className="font-semibold">Last error</b> at <Time at={lastError.at} />:{' '}
               <span className="break-words">{lastError.message}</span>
@@ -80,7 +93,7 @@ function NextGroup({ nextFlushAt }: Pick<SinkRow, 'nextFlushAt'>) {
   return remainingMs <= 0 ? 'next group now' : `next group in ${formatAge(remainingMs)}`
 }
 
-function Figure({ term, isBad = false, children }: { readonly term: string; readonly isBad?: boolean; readonly children: ReactNode }) {
+function Figure({ term, isBad = false, children }: { readonly term: ReactNode; readonly isBad?: boolean; readonly children: ReactNode }) {
   return (
     <div className="flex justify-between gap-3 py-0.5">
       <dt className="text-muted">{term}</dt>

@@ -11,7 +11,7 @@ export function ThroughputBars({ recentWrites }: { readonly recentWrites: readon
       aria-label={`${formatCount(total)} writes in the last ${recentWrites.length} seconds, at most ${formatCount(Math.max(0, ...recentWrites))} in one`}
       viewBox="0 0 600 40"
       preserveAspectRatio="none"
-      className="my-2 h-9 w-full"
+      className="my-2 h-9 w-full @min-[44rem]:h-16"
     >
       <line x1="0" x2="600" y1="39.5" y2="39.5" className="stroke-line [vector-effect:non-scaling-stroke]" />
       {recentWrites.map((count, index) => {

@@ -17,11 +17,11 @@ export function Panel({ title, aside, className, children }: PanelProps) {
       aria-labelledby={id}
       className={classNames('min-w-0 rounded-xl border border-line bg-panel px-4 py-3.5 shadow-panel', className)}
     >
-      <div className="mb-2.5 flex flex-wrap items-baseline gap-x-3 gap-y-1">
+      <div className="mb-2.5 flex flex-wrap items-baseline justify-between gap-x-3 gap-y-1">
         <h2 id={id} className="font-semibold">
           {title}
         </h2>
-        {aside !== undefined && <div className="ml-auto text-xs text-muted">{aside}</div>}
+        {aside !== undefined && <div className="text-xs text-muted">{aside}</div>}
       </div>
       {children}
     </section>
