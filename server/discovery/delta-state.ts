@@ -33,6 +33,8 @@ export interface DeltaResponse<R extends NamedVersion> {
 interface Outstanding {
   readonly added: ReadonlyMap<string, string>
   readonly removed: readonly string[]
+  /** What the peer held, or had been sent, of the added ones before. */
+  readonly before: ReadonlyMap<string, string>
 }
 
 export interface DeltaTypeState {
@@ -149,7 +151,7 @@ function settle<R extends NamedVersion>(
   const known = new Map(state.known)
   const held = new Map(state.held)
   for (const [name, version] of answered.added) {
-    if (known.get(name) === version) known.delete(name)
+    if (known.get(name) === version) takeBack(known, name, answered.before.get(name))
     held.set(name, version)
   }
   for (const name of answered.removed) {
@@ -173,6 +175,12 @@ function settle<R extends NamedVersion>(
 
 /** Stands for a version of which we only know that it is not the present one. */
 const UNKNOWN_VERSION = '\0unknown'
+
+/** After a refusal the peer has what it had: nothing, or some version, which one being uncertain when several were refused in a row. */
+function takeBack(known: Map<string, string>, name: string, before: string | undefined) {
+  if (before === undefined) known.delete(name)
+  else known.set(name, before === NOT_THERE ? NOT_THERE : UNKNOWN_VERSION)
+}
 
 function subscribe(state: DeltaTypeState, subscribed: readonly string[], request: DeltaRequest): DeltaTypeState {
   const unsubscribed = request.unsubscribe.filter((name) => name !== WILDCARD)
@@ -222,7 +230,10 @@ function send<R extends NamedVersion>(
   const known = new Map(state.known)
   const held = new Map(state.held)
   const added = new Map<string, string>()
+  const before = new Map<string, string>()
   for (const { name, version } of resources) {
+    const had = state.known.get(name)
+    if (had !== undefined) before.set(name, had)
     known.set(name, version)
     added.set(name, version)
     held.delete(name)
@@ -232,6 +243,6 @@ function send<R extends NamedVersion>(
     else known.delete(name)
     held.delete(name)
   }
-  const outstanding = new Map(state.outstanding).set(nonce, { added, removed: [...removed] })
+  const outstanding = new Map(state.outstanding).set(nonce, { added, removed: [...removed], before })
   return { state: { ...state, known, held, outstanding }, response: { nonce, resources, removed: [...removed] } }
 }

@@ -25,10 +25,8 @@ export interface DiscoverySession<R extends DiscoveryResource> {
   resync(type?: string): readonly Answer<R>[]
   /** Monotonic ms when held-back content is to be tried again; undefined when nothing is held back. */
   deadline(): number | undefined
-  /** Whether this type was asked for on this stream. */
-  hasType(type: string): boolean
-  /** Whether a change of these names of a type concerns this peer. */
-  wants(type: string, names: Iterable<string>): boolean
+  /** Whether the peer asked for any of these by name, in any type. What it gets without naming it is for the driver to know. */
+  names(names: Iterable<string>): boolean
   status(): Readonly<Record<string, TypeStatus>>
 }
 
@@ -78,7 +76,7 @@ interface Variant<S, Q, R extends DiscoveryResource> {
   heldUntil(state: S, now: number): number | undefined
   /** Resources of an answer that the peer had in another version before. */
   changedIn(before: S, resources: readonly R[]): readonly R[]
-  wants(state: S, name: string): boolean
+  names(state: S, name: string): boolean
 }
 
 export function createSotwSession<R extends DiscoveryResource>(deps: DiscoverySessionDeps<R>): DiscoverySession<R> {
@@ -97,9 +95,10 @@ function sotw<R extends DiscoveryResource>(): Variant<SotwTypeState, SotwRequest
     resync: resyncSotw,
     refusalOf: ({ refusal }) => refusal,
     heldUntil: ({ held }) => held?.until,
-    changedIn: ({ last }, resources) =>
-      last === undefined ? [] : resources.filter(({ name, version }) => last.content.has(name) && last.content.get(name) !== version),
-    wants: ({ wildcard, names }, name) => wildcard || names.has(name),
+    // What was refused in between may have left the peer with either.
+    changedIn: ({ last, accepted }, resources) =>
+      resources.filter(({ name, version }) => [last?.content, accepted].some((had) => (had?.get(name) ?? version) !== version)),
+    names: ({ names }, name) => names.has(name),
   }
 }
 
@@ -112,7 +111,7 @@ function delta<R extends DiscoveryResource>(): Variant<DeltaTypeState, DeltaRequ
     refusalOf: ({ refusal }) => refusal,
     heldUntil: ({ held, heldUntil }, now) => (held.size > 0 && heldUntil > now ? heldUntil : undefined),
     changedIn: ({ known }, resources) => resources.filter(({ name, version }) => (known.get(name) ?? version) !== version),
-    wants: ({ wildcard, names }, name) => wildcard || names.has(name),
+    names: ({ names }, name) => names.has(name),
   }
 }
 
@@ -130,8 +129,10 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
       const known = states.get(type)
       // The driver reads the variant's own messages, so the request is of its shape.
       const asked = request as Q
-      const step = known === undefined ? variant.open(asked, contextOf(type)) : variant.step(known, asked, contextOf(type))
-      return take(type, step)
+      if (known === undefined) return take(type, variant.open(asked, contextOf(type)))
+      const step = variant.step(known, asked, contextOf(type))
+      // An answer carries all that is new, also what was not asked for just now.
+      return [...take(type, step), ...follow(type, step.response === undefined ? [] : variant.changedIn(known, step.response.resources))]
     },
     push() {
       const answers: Answer<R>[] = []
@@ -159,14 +160,20 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
       const held = [...states.values()].map((state) => variant.heldUntil(state, now)).filter((until) => until !== undefined)
       return held.length === 0 ? undefined : Math.min(...held)
     },
-    hasType: (type) => states.has(type),
-    wants(type, names) {
-      const state = states.get(type)
-      if (state === undefined) return false
-      for (const each of names) if (variant.wants(state, each)) return true
+    names(names) {
+      for (const each of names) for (const state of states.values()) if (variant.names(state, each)) return true
       return false
     },
     status: () => Object.fromEntries(types.flatMap(({ type, short }) => (statuses.has(type) ? [[short, statuses.get(type)!]] : []))),
+  }
+
+  /** What the changed ones need goes at once, changed or not. */
+  function follow(type: string, changed: readonly R[]): readonly Answer<R>[] {
+    const followedBy = types.find((each) => each.type === type)?.followedBy
+    const state = followedBy === undefined ? undefined : states.get(followedBy)
+    const needed = new Set(changed.flatMap(({ needs }) => needs))
+    if (followedBy === undefined || state === undefined || needed.size === 0) return []
+    return take(followedBy, variant.push(state, contextOf(followedBy), needed))
   }
 
   function contextOf(type: string): Context<R> {
@@ -182,7 +189,10 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
   function take(type: string, { state, response, settled }: Step<S, R>): readonly Answer<R>[] {
     states.set(type, state)
     if (settled === 'ack' || settled === 'nack') count(type, settled)
-    if (response === undefined) return []
+    if (response === undefined) {
+      noteRefusal(type)
+      return []
+    }
     count(type, 'sent')
     const { nonce, resources } = response
     return [
@@ -196,20 +206,26 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
     onCount?.(type, what)
     const now = clock.now()
     const before = statuses.get(type) ?? { sent: 0, acked: 0, nacked: 0, lastAt: now }
-    const refusal = variant.refusalOf(states.get(type)!)
-    const { rejection: known, ...rest } = before
-    const counted = {
-      ...rest,
+    statuses.set(type, {
+      ...before,
       sent: before.sent + (what === 'sent' ? 1 : 0),
       acked: before.acked + (what === 'ack' ? 1 : 0),
       nacked: before.nacked + (what === 'nack' ? 1 : 0),
       lastAt: now,
-    }
-    if (refusal === undefined) {
-      statuses.set(type, known === undefined ? counted : { ...counted, recovered: { ...known, until: now } })
-      return
-    }
-    const times = (known?.times ?? 0) + (what === 'nack' ? 1 : 0)
-    statuses.set(type, { ...counted, rejection: { reason: refusal.reason, since: known?.since ?? now, times, resources: refusal.names } })
+    })
+    noteRefusal(type, what === 'nack' ? 1 : 0)
+  }
+
+  /** A refusal begins with a NACK; it ends with an ACK, or when nothing it may be about is left. */
+  function noteRefusal(type: string, times = 0) {
+    const status = statuses.get(type)
+    if (status === undefined) return
+    const { rejection: known, ...rest } = status
+    const refusal = variant.refusalOf(states.get(type)!)
+    const now = clock.now()
+    if (refusal !== undefined) {
+      const rejection = { reason: refusal.reason, since: known?.since ?? now, times: (known?.times ?? 0) + times, resources: refusal.names }
+      statuses.set(type, { ...rest, rejection })
+    } else if (known !== undefined) statuses.set(type, { ...rest, recovered: { ...known, until: now } })
   }
 }

@@ -9,10 +9,17 @@ import { type DiscoveryContext, type NamedVersion, type Refusal, type Settled, v
  *
  * Every response carries all that is subscribed. Only the nonce of the newest response settles anything; a request with an
  * older one moves the subscription and nothing else. A request refuses a response if and only if it carries an error.
+ *
+ * Subscribed to everything (of a type that has a full set):
+ *
+ *   first request without names --> implied: stays, whatever names come and go, until "*" is given and taken back
+ *   "*" among the names         --> asked: ends with the first request that leaves it out
+ *
+ * Without any subscription left nothing is sent: leaving out a name is not news.
  */
 export interface SotwTypeState {
-  /** Subscribed to everything: asked for with no names in the first request of a type that has a full set, or with "*". */
-  readonly wildcard: boolean
+  /** Whether it is subscribed to everything, and by what. */
+  readonly wildcard: 'no' | 'implied' | 'asked'
   readonly names: ReadonlySet<string>
   readonly last: { readonly nonce: string; readonly content: Content } | undefined
   readonly isOutstanding: boolean
@@ -56,7 +63,7 @@ const NOTHING: Content = new Map()
 /** The first request of a type on a stream. Its version and nonce are another stream's words: never an ACK of ours. */
 export function openSotw<R extends NamedVersion>(request: SotwRequest, context: SotwContext<R>): SotwStep<R> {
   const state: SotwTypeState = {
-    wildcard: isWildcard(request, context),
+    wildcard: request.names.includes(WILDCARD) ? 'asked' : context.hasFullSet && request.names.length === 0 ? 'implied' : 'no',
     names: new Set(request.names.filter((name) => name !== WILDCARD)),
     last: undefined,
     isOutstanding: false,
@@ -72,13 +79,11 @@ export function openSotw<R extends NamedVersion>(request: SotwRequest, context: 
 /** A later request: settles the response it names, then moves the subscription. */
 export function stepSotw<R extends NamedVersion>(before: SotwTypeState, request: SotwRequest, context: SotwContext<R>): SotwStep<R> {
   const { state: settledState, settled } = settle(before, request, context)
-  const names = new Set(request.names.filter((name) => name !== WILDCARD))
-  // Subscribed to everything by naming nothing, it stays so when it adds names; only "*" given and taken back ends it.
-  const wildcard = settledState.wildcard || request.names.includes(WILDCARD)
-  const state: SotwTypeState = { ...settledState, names, wildcard }
-  const added = [...names].filter((name) => !before.names.has(name))
-  if (added.length === 0) return { state, response: undefined, settled }
-  const isWorthSaying = context.hasFullSet || added.some((name) => context.present.find(name) !== undefined)
+  const state = forgetUnsubscribed({ ...settledState, ...subscriptionOf(settledState, request) })
+  const added = [...state.names].filter((name) => !before.names.has(name))
+  const asksForAll = state.wildcard !== 'no' && before.wildcard === 'no'
+  const isWorthSaying =
+    asksForAll || (added.length > 0 && context.hasFullSet) || added.some((name) => find(state, name, context) !== undefined)
   if (!isWorthSaying) return { state, response: undefined, settled }
   return { ...respond(state, contentOf(state, context), context), settled }
 }
@@ -91,9 +96,7 @@ export function pushSotw<R extends NamedVersion>(
 ): SotwStep<R> {
   const content = contentOf(state, context)
   const isDue =
-    state.held === undefined
-      ? !isSame(content, state.last?.content ?? NOTHING)
-      : !isSame(content, state.held.content) || context.now >= state.held.until
+    state.held === undefined ? isNews(state, content, context) : !isSame(content, state.held.content) || context.now >= state.held.until
   const mustFollow = [...again].some((name) => content.has(name))
   // Nothing was ever there and nothing is: a type without a full set has no way, and no need, to say so.
   const isSilent = state.last === undefined && content.size === 0 && !context.hasFullSet
@@ -106,8 +109,19 @@ export function resyncSotw<R extends NamedVersion>(state: SotwTypeState, context
   return respond(state, contentOf(state, context), context)
 }
 
-function isWildcard<R extends NamedVersion>({ names }: SotwRequest, { hasFullSet }: SotwContext<R>): boolean {
-  return names.includes(WILDCARD) || (hasFullSet && names.length === 0)
+function subscriptionOf({ wildcard }: SotwTypeState, request: SotwRequest): Pick<SotwTypeState, 'names' | 'wildcard'> {
+  const names = new Set(request.names.filter((name) => name !== WILDCARD))
+  if (request.names.includes(WILDCARD)) return { names, wildcard: 'asked' }
+  return { names, wildcard: wildcard === 'implied' ? 'implied' : 'no' }
+}
+
+/** What was refused and is no longer asked for is nobody's trouble any more. */
+function forgetUnsubscribed(state: SotwTypeState): SotwTypeState {
+  const { refusal, wildcard, names } = state
+  if (refusal === undefined || wildcard !== 'no') return state
+  // One without suspects may be about anything that is left.
+  const isMoot = names.size === 0 || (refusal.names.length > 0 && !refusal.names.some((name) => names.has(name)))
+  return isMoot ? { ...state, held: undefined, refusal: undefined } : state
 }
 
 function settle<R extends NamedVersion>(
@@ -129,9 +143,24 @@ function settle<R extends NamedVersion>(
   }
 }
 
+/** By name it may see more than a subscription to everything shows. */
+function find<R extends NamedVersion>({ names, wildcard }: SotwTypeState, name: string, { present }: SotwContext<R>): R | undefined {
+  return (names.has(name) ? present.find(name) : undefined) ?? (wildcard === 'no' ? undefined : present.own.get(name))
+}
+
+/** Whether what is there now differs, for what is subscribed, from what was sent last. */
+function isNews<R extends NamedVersion>(state: SotwTypeState, content: Content, context: SotwContext<R>): boolean {
+  const sent = state.last?.content ?? NOTHING
+  for (const [name, version] of content) if (sent.get(name) !== version) return true
+  // Of a type without a full set, leaving a name out of an answer tells the peer nothing.
+  if (!context.hasFullSet) return false
+  for (const name of sent.keys()) if (!content.has(name) && (state.wildcard !== 'no' || state.names.has(name))) return true
+  return false
+}
+
 function contentOf<R extends NamedVersion>({ wildcard, names }: SotwTypeState, { present }: SotwContext<R>): Content {
   const content = new Map<string, string>()
-  if (wildcard) for (const { name, version } of present.own.values()) content.set(name, version)
+  if (wildcard !== 'no') for (const { name, version } of present.own.values()) content.set(name, version)
   for (const name of names) {
     const found = present.find(name)
     if (found !== undefined) content.set(name, found.version)
@@ -139,11 +168,9 @@ function contentOf<R extends NamedVersion>({ wildcard, names }: SotwTypeState, {
   return content
 }
 
-function respond<R extends NamedVersion>(state: SotwTypeState, content: Content, { present, nextNonce }: SotwContext<R>): SotwStep<R> {
-  const resources = [...content.keys()]
-    .map((name) => present.own.get(name) ?? present.find(name))
-    .filter((resource) => resource !== undefined)
-  const nonce = nextNonce()
+function respond<R extends NamedVersion>(state: SotwTypeState, content: Content, context: SotwContext<R>): SotwStep<R> {
+  const resources = [...content.keys()].map((name) => find(state, name, context)).filter((resource) => resource !== undefined)
+  const nonce = context.nextNonce()
   return {
     state: { ...state, last: { nonce, content }, isOutstanding: true, held: undefined },
     response: { nonce, version: versionOfSet(resources), resources },

@@ -12,7 +12,7 @@ import { CLUSTER, ENDPOINT, LISTENER, ROUTE, type XdsResource } from './resource
  * that a data plane that has just registered need not wait for any cache. What services share is built once per change.
  */
 export interface MeshDirectory {
-  /** Puts a stored Dataplane in at once; the feed brings it again, to no effect. */
+  /** Puts a Dataplane that was just stored in at once; the feed brings it again, to no effect. */
   put(resource: Resource<Dataplane>): void
   /** What a data plane sees of a type; nothing when it is not there. */
   presentFor(dataPlane: ResourceKey, type: string): Present<XdsResource>
@@ -21,7 +21,7 @@ export interface MeshDirectory {
   onChange(listener: (change: MeshChange) => void, signal: AbortSignal): void
   /** Follows the store until aborted. */
   run(signal: AbortSignal): Promise<void>
-  /** Resolves when the first read is done. */
+  /** Resolves when the first read is done: before that, what a data plane would be sent has holes. */
   ready(): Promise<void>
 }
 
@@ -29,19 +29,24 @@ export interface MeshChange {
   readonly mesh: string
   /** Whose own configuration may have changed. */
   readonly names: readonly string[]
-  /** Whose clusters or endpoints may have changed. */
+  /** What those who ask for a service by its name may have changed of. */
   readonly services: readonly string[]
 }
 
 interface Member {
   readonly resource: Resource<Dataplane>
+  /** Put in by the lifecycle; the feed has not brought it yet. */
+  readonly isAhead: boolean
+  /** The last few versions the feed brought. */
+  readonly fed: readonly string[]
   /** Built on first use, and again when a called service's protocol changed. */
   own: ReadonlyMap<string, ReadonlyMap<string, XdsResource>> | undefined
 }
 interface Service {
   readonly members: Map<string, readonly Endpoint[]>
   readonly callers: Set<string>
-  protocol: Protocol
+  /** How many inbounds say so. */
+  readonly protocols: Map<Protocol, number>
   readonly built: Map<string, XdsResource>
 }
 interface Mesh {
@@ -53,6 +58,8 @@ interface Mesh {
 const EMPTY: Present<XdsResource> = { own: new Map(), find: () => undefined }
 const NONE: ReadonlyMap<string, XdsResource> = new Map()
 const PAGE = 1000
+/** The feed is at most a few versions ahead of a registration that has just returned. */
+const FED_KEPT = 4
 
 export interface MeshDirectoryDeps {
   readonly store: Pick<ResourceStore, 'changes' | 'list'>
@@ -81,95 +88,139 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     for await (const change of changes) {
       if (change.kind === 'resync') await readAll(signal)
       else if (change.kind === 'put') {
-        if (change.resource.key.type === 'Dataplane') put(change.resource as Resource<Dataplane>)
-        if (change.resource.key.type === 'Mesh') putMesh(change.resource as Resource<MeshSpec>)
+        if (change.resource.key.type === 'Dataplane') take(change.resource as Resource<Dataplane>)
+        if (change.resource.key.type === 'Mesh') takeMesh(change.resource as Resource<MeshSpec>)
       } else if (change.key.type === 'Dataplane') remove(change.key)
+      else if (change.key.type === 'Mesh') secure(change.key.name, false)
     }
   }
 
   async function readAll(signal: AbortSignal) {
-    const meshPage = await store.list<MeshSpec>({ type: 'Mesh', limit: PAGE }, { signal })
-    for (const resource of meshPage.items) putMesh(resource)
-    const seen = new Set<string>()
-    let cursor: string | undefined
-    do {
-      const page = await store.list<Dataplane>({ type: 'Dataplane', limit: PAGE, ...(cursor !== undefined && { cursor }) }, { signal })
-      for (const resource of page.items) {
-        seen.add(`${resource.key.mesh}\0${resource.key.name}`)
-        put(resource)
-      }
-      cursor = page.nextCursor
-    } while (cursor !== undefined)
-    for (const [mesh, { members }] of meshes)
-      for (const [name, { resource }] of members) if (!seen.has(`${mesh}\0${name}`)) remove(resource.key)
+    const before = [...meshes.values()].flatMap(({ members }) => [...members.values()].map(({ resource }) => resource))
+    const unseen = new Set(before)
+    const unseenMeshes = new Set(meshes.keys())
+    for await (const resource of everyOf<MeshSpec>('Mesh', signal)) {
+      unseenMeshes.delete(resource.key.name)
+      takeMesh(resource)
+    }
+    for await (const resource of everyOf<Dataplane>('Dataplane', signal)) {
+      const known = memberOf(resource.key)
+      if (known !== undefined) unseen.delete(known.resource)
+      take(resource)
+    }
+    // Whoever registered while we read is not in the pages read before, and must stay: only what is as it was may go.
+    for (const resource of unseen) if (memberOf(resource.key)?.resource === resource) remove(resource.key)
+    for (const name of unseenMeshes) secure(name, false)
   }
 
-  function putMesh({ key: { name }, spec }: Resource<MeshSpec>) {
-    const mesh = meshOf(name)
-    const secure = spec.mtls === undefined ? undefined : { name }
-    if (mesh.secure?.name === secure?.name) return
-    mesh.secure = secure
+  async function* everyOf<S>(type: string, signal: AbortSignal): AsyncGenerator<Resource<S>> {
+    let cursor: string | undefined
+    do {
+      const page = await store.list<S>({ type, limit: PAGE, ...(cursor !== undefined && { cursor }) }, { signal })
+      yield* page.items
+      cursor = page.nextCursor
+    } while (cursor !== undefined)
+  }
+
+  function takeMesh({ key: { name }, spec }: Resource<MeshSpec>) {
+    secure(name, spec.mtls !== undefined)
+  }
+
+  function secure(name: string, isSecure: boolean) {
+    const mesh = isSecure ? meshOf(name) : meshes.get(name)
+    if (mesh === undefined || (mesh.secure !== undefined) === isSecure) return
+    mesh.secure = isSecure ? { name } : undefined
     for (const service of mesh.services.values()) service.built.clear()
     for (const member of mesh.members.values()) member.own = undefined
     topic.publish({ mesh: name, names: [...mesh.members.keys()], services: [...mesh.services.keys()] })
+    forgetEmpty(name)
   }
 
   function put(resource: Resource<Dataplane>) {
+    const known = memberOf(resource.key)
+    // The feed may have been faster, and have brought later ones since.
+    if (known !== undefined && (known.resource.version === resource.version || known.fed.includes(resource.version))) return
+    set(resource, { isAhead: true, fed: known?.fed ?? [] })
+  }
+
+  function take(resource: Resource<Dataplane>) {
+    const known = memberOf(resource.key)
+    const isSame = known?.resource.version === resource.version
+    if (known?.isAhead === true && !isSame && resource.modifiedAt <= known.resource.modifiedAt) return
+    set(resource, { isAhead: false, fed: [...(known?.fed ?? []), resource.version].slice(-FED_KEPT) })
+  }
+
+  function set(resource: Resource<Dataplane>, facts: Pick<Member, 'isAhead' | 'fed'>) {
     const { mesh: meshName, name } = resource.key
     const mesh = meshOf(meshName)
-    const before = mesh.members.get(name)?.resource
-    // The feed may bring what the lifecycle put already, or an older one than that.
-    if (before !== undefined && (before.version === resource.version || before.modifiedAt > resource.modifiedAt)) return
-    const isSame = before !== undefined && JSON.stringify(before.spec.networking) === JSON.stringify(resource.spec.networking)
-    mesh.members.set(name, { resource, own: isSame ? mesh.members.get(name)?.own : undefined })
-    if (isSame) return
-    const services = new Set([...leave(mesh, before), ...enter(mesh, resource)])
-    topic.publish({ mesh: meshName, names: [name], services: [...services] })
+    const before = mesh.members.get(name)
+    const isSame = before !== undefined && JSON.stringify(before.resource.spec.networking) === JSON.stringify(resource.spec.networking)
+    mesh.members.set(name, { resource, ...facts, own: isSame ? before.own : undefined })
+    if (!isSame) move(mesh, meshName, { before: before?.resource, after: resource })
   }
 
   function remove(key: ResourceKey) {
     const mesh = meshes.get(key.mesh)
     const member = mesh?.members.get(key.name)
-    if (mesh === undefined || member === undefined || !isSameKey(member.resource.key, key)) return
+    if (mesh === undefined || member === undefined) return
     mesh.members.delete(key.name)
-    const services = leave(mesh, member.resource)
-    if (mesh.members.size === 0 && mesh.secure === undefined) meshes.delete(key.mesh)
-    topic.publish({ mesh: key.mesh, names: [key.name], services })
+    move(mesh, key.mesh, { before: member.resource, after: undefined })
+    forgetEmpty(key.mesh)
+  }
+
+  /** Puts one data plane's inbounds and outbounds in the place of what they were, and tells whom that concerns. */
+  function move(
+    mesh: Mesh,
+    meshName: string,
+    { before, after }: { readonly before: Resource<Dataplane> | undefined; readonly after: Resource<Dataplane> | undefined },
+  ) {
+    const all = new Set([before, after].flatMap((each) => (each === undefined ? [] : servicesOf(each.spec))))
+    const protocols = new Map([...all].map((service) => [service, protocolTo(mesh, service)]))
+    const existed = new Set([...all].filter((service) => mesh.services.has(service)))
+    const served = new Set<string>()
+    if (before !== undefined) for (const service of leave(mesh, before)) served.add(service)
+    if (after !== undefined) for (const service of enter(mesh, after)) served.add(service)
+    const name = (after ?? before)?.key.name
+    const names = new Set(name === undefined ? [] : [name])
+    for (const service of all) {
+      if (existed.has(service) !== mesh.services.has(service)) served.add(service)
+      if (protocols.get(service) === protocolTo(mesh, service)) continue
+      for (const caller of mesh.services.get(service)?.callers ?? []) {
+        forgetOwn(mesh, caller)
+        names.add(caller)
+      }
+    }
+    topic.publish({ mesh: meshName, names: [...names], services: [...served] })
   }
 
   function enter(mesh: Mesh, { key, spec }: Resource<Dataplane>): readonly string[] {
-    const touched = new Set<string>()
-    for (const { tags } of spec.networking.outbound) serviceOf(mesh, tags).callers.add(key.name)
+    for (const { tags } of spec.networking.outbound) serviceOf(mesh, serviceIn(tags)).callers.add(key.name)
     for (const inbound of spec.networking.inbound) {
-      const service = serviceOf(mesh, inbound.tags)
+      const service = serviceOf(mesh, serviceIn(inbound.tags))
       const endpoints = service.members.get(key.name) ?? []
       const isHealthy = inbound.state === undefined || inbound.state === 'Ready'
       const own = isHealthy ? [{ address: inbound.address ?? spec.networking.address, port: inbound.port }] : []
       service.members.set(key.name, [...endpoints, ...own])
-      const protocol = protocolOf(inbound)
-      if (protocol !== service.protocol) {
-        service.protocol = protocol
-        for (const caller of service.callers) forgetOwn(mesh, caller)
-      }
+      count(service, protocolOf(inbound), 1)
       service.built.clear()
-      touched.add(inbound.tags[SERVICE_TAG] ?? '')
     }
-    return [...touched]
+    return spec.networking.inbound.map(({ tags }) => serviceIn(tags))
   }
 
-  function leave(mesh: Mesh, before: Resource<Dataplane> | undefined): readonly string[] {
-    if (before === undefined) return []
-    const { name } = before.key
-    const touched = before.spec.networking.inbound.map(({ tags }) => tags[SERVICE_TAG] ?? '')
-    for (const { tags } of [...before.spec.networking.inbound, ...before.spec.networking.outbound]) {
-      const service = mesh.services.get(tags[SERVICE_TAG] ?? '')
+  function leave(mesh: Mesh, { key, spec }: Resource<Dataplane>): readonly string[] {
+    for (const inbound of spec.networking.inbound) {
+      const service = mesh.services.get(serviceIn(inbound.tags))
       if (service === undefined) continue
-      service.members.delete(name)
-      service.callers.delete(name)
+      service.members.delete(key.name)
+      count(service, protocolOf(inbound), -1)
       service.built.clear()
-      if (service.members.size === 0 && service.callers.size === 0) mesh.services.delete(tags[SERVICE_TAG] ?? '')
     }
-    return touched
+    for (const { tags } of spec.networking.outbound) mesh.services.get(serviceIn(tags))?.callers.delete(key.name)
+    for (const name of servicesOf(spec)) {
+      const service = mesh.services.get(name)
+      if (service?.members.size === 0 && service.callers.size === 0) mesh.services.delete(name)
+    }
+    return spec.networking.inbound.map(({ tags }) => serviceIn(tags))
   }
 
   function forgetOwn(mesh: Mesh, name: string) {
@@ -192,7 +243,7 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     if (type !== CLUSTER && type !== ENDPOINT) return own
     const all = new Map(own)
     for (const { tags } of member.resource.spec.networking.outbound) {
-      const service = tags[SERVICE_TAG] ?? ''
+      const service = serviceIn(tags)
       const resource = shared(mesh, type, service)
       if (resource !== undefined) all.set(service, resource)
     }
@@ -201,12 +252,11 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
 
   function buildOwn(mesh: Mesh, spec: Dataplane): ReadonlyMap<string, ReadonlyMap<string, XdsResource>> {
     const { inbound, outbound } = spec.networking
-    const protocolTo = (service: string) => mesh.services.get(service)?.protocol ?? 'http'
     const listeners = [
       ...inbound.map((each) => builder.inboundListener(spec, each, mesh.secure)),
-      ...outbound.map((each) => builder.outboundListener(each, protocolTo(each.tags[SERVICE_TAG] ?? ''))),
+      ...outbound.map((each) => builder.outboundListener(each, protocolTo(mesh, serviceIn(each.tags)))),
     ]
-    const routes = new Set(outbound.map(({ tags }) => tags[SERVICE_TAG] ?? ''))
+    const routes = new Set(outbound.map(({ tags }) => serviceIn(tags)))
     return new Map([
       [CLUSTER, byName(inbound.map((each) => builder.localCluster(each)))],
       [LISTENER, byName(listeners)],
@@ -232,7 +282,7 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
   ): XdsResource | undefined {
     switch (type) {
       case CLUSTER:
-        return builder.serviceCluster(name, { protocol: service.protocol, mesh })
+        return builder.serviceCluster(name, { protocol: commonProtocol(service), mesh })
       case ENDPOINT:
         return builder.endpoints(
           name,
@@ -255,14 +305,48 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     return mesh
   }
 
-  function serviceOf(mesh: Mesh, tags: Readonly<Record<string, string>>): Service {
-    const name = tags[SERVICE_TAG] ?? ''
+  function memberOf({ mesh, name }: ResourceKey): Member | undefined {
+    return meshes.get(mesh)?.members.get(name)
+  }
+
+  function forgetEmpty(name: string) {
+    const mesh = meshes.get(name)
+    if (mesh?.members.size === 0 && mesh.secure === undefined) meshes.delete(name)
+  }
+
+  function serviceOf(mesh: Mesh, name: string): Service {
     const known = mesh.services.get(name)
     if (known !== undefined) return known
-    const service: Service = { members: new Map(), callers: new Set(), protocol: 'http', built: new Map() }
+    const service: Service = { members: new Map(), callers: new Set(), protocols: new Map(), built: new Map() }
     mesh.services.set(name, service)
     return service
   }
+}
+
+function serviceIn(tags: Readonly<Record<string, string>>): string {
+  return tags[SERVICE_TAG] ?? ''
+}
+
+function servicesOf({ networking: { inbound, outbound } }: Dataplane): readonly string[] {
+  return [...inbound, ...outbound].map(({ tags }) => serviceIn(tags))
+}
+
+function count({ protocols }: Service, protocol: Protocol, by: 1 | -1) {
+  const inbounds = (protocols.get(protocol) ?? 0) + by
+  if (inbounds > 0) protocols.set(protocol, inbounds)
+  else protocols.delete(protocol)
+}
+
+function protocolTo(mesh: Mesh, service: string): Protocol {
+  const known = mesh.services.get(service)
+  return known === undefined ? 'http' : commonProtocol(known)
+}
+
+/** What all inbounds of a service understand; the same on every instance, whatever the order they came in. */
+function commonProtocol({ protocols }: Service): Protocol {
+  const [only = 'http'] = protocols.keys()
+  if (protocols.size <= 1) return only
+  return protocols.has('tcp') ? 'tcp' : 'http'
 }
 
 function byName(resources: readonly XdsResource[]): ReadonlyMap<string, XdsResource> {

@@ -12,7 +12,7 @@ import type { Present } from '../discovery/discovery.ts'
 import type { SessionRow } from '../model/views.ts'
 import type { Connecting } from './connect.ts'
 import { identifyNode, type NodeIdentity } from './node-identity.ts'
-import { CLUSTER, ENDPOINT, type XdsResource, xdsTypes } from './resource-types.ts'
+import { type XdsResource, xdsTypes } from './resource-types.ts'
 import { toDeltaRequest, toResponse, toSotwRequest } from './stream-messages.ts'
 
 export type Request = DiscoveryRequest__Output | DeltaDiscoveryRequest__Output
@@ -98,11 +98,7 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
     },
     isConcernedBy({ mesh, names, services }) {
       if (phase.kind !== 'live' || phase.identity.subject.mesh !== mesh) return false
-      return (
-        names.has(phase.identity.subject.name) ||
-        phase.session.wants(ENDPOINT, services) ||
-        (phase.session.hasType(CLUSTER) && phase.session.wants(CLUSTER, services))
-      )
+      return names.has(phase.identity.subject.name) || phase.session.names(services)
     },
     wantsPush() {
       if (timer !== undefined || phase.kind !== 'live') return
