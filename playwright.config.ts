@@ -3,6 +3,7 @@ import { findChromium } from './e2e/chromium.ts'
 
 export default defineConfig({
   testDir: 'e2e',
+  testIgnore: 'real/**',
   // Journeys measure ages and cadences: they have the machine for themselves.
   workers: 1,
   retries: 0,

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -34,18 +34,33 @@ interface Listening {
   readonly pid: number
 }
 
-export async function startTidewatch(flags: readonly string[] = []): Promise<Tidewatch> {
+export interface StartOptions {
+  readonly flags?: readonly string[]
+  /** What to run; the product unless a test needs one with a bug. */
+  readonly file?: string
+  /** A config file's text. */
+  readonly config?: string
+}
+
+export async function startTidewatch({ flags = [], file = 'server/main.ts', config }: StartOptions = {}): Promise<Tidewatch> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tidewatch-e2e-'))
   const fleets = new Set<Fleet>()
+  const configPath = join(dataDir, 'config.yaml')
+  if (config !== undefined) writeFileSync(configPath, config)
+  const configFlags = config === undefined ? [] : ['--config', configPath]
   let { child, listening } = await launch('0', '0')
   const { url, xds } = listening
   return { url, xds, signal: (name) => void child.kill(name), restart, startFleet, call, mutate, stop }
 
   async function launch(port: string, xdsPort: string) {
-    const started = spawn(process.execPath, ['server/main.ts', '--port', port, '--xds-port', xdsPort, '--kds-port', '0', '--data-dir', dataDir, ...flags], {
-      cwd: root,
-      stdio: ['ignore', 'pipe', process.env['E2E_SERVER_LOG'] === undefined ? 'ignore' : 'inherit'],
-    })
+    const started = spawn(
+      process.execPath,
+      [file, ...configFlags, '--port', port, '--xds-port', xdsPort, '--kds-port', '0', '--data-dir', dataDir, ...flags],
+      {
+        cwd: root,
+        stdio: ['ignore', 'pipe', process.env['E2E_SERVER_LOG'] === undefined ? 'ignore' : 'inherit'],
+      },
+    )
     return { child: started, listening: await listeningLineOf(started) }
   }
 
@@ -55,10 +70,14 @@ export async function startTidewatch(flags: readonly string[] = []): Promise<Tid
   }
 
   async function startFleet({ dataplanes, seed, meshes = 'default' }: Parameters<Tidewatch['startFleet']>[0]) {
-    const process_ = spawn(process.execPath, ['server/demo/fleet.ts', '--xds', xds, '--dataplanes', String(dataplanes), '--seed', String(seed), '--meshes', meshes], {
-      cwd: root,
-      stdio: 'ignore',
-    })
+    const process_ = spawn(
+      process.execPath,
+      ['server/demo/fleet.ts', '--xds', xds, '--dataplanes', String(dataplanes), '--seed', String(seed), '--meshes', meshes],
+      {
+        cwd: root,
+        stdio: 'ignore',
+      },
+    )
     const fleet: Fleet = {
       async stop() {
         fleets.delete(fleet)
@@ -75,7 +94,13 @@ export async function startTidewatch(flags: readonly string[] = []): Promise<Tid
   }
 
   async function mutate<T>(procedure: string, input: unknown): Promise<T> {
-    return unwrap<T>(await fetch(`${url}/api/trpc/${procedure}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(input) }))
+    return unwrap<T>(
+      await fetch(`${url}/api/trpc/${procedure}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(input),
+      }),
+    )
   }
 
   async function stop() {

@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import { randomBytes, webcrypto } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
@@ -43,7 +43,7 @@ const ROOT_VALID_MS = 10 * 365 * 24 * 3_600_000
 const BACKDATE_MS = 60_000
 
 export async function createRootOfTrust(mesh: string, now: number): Promise<RootOfTrust> {
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: randomBytes(16).toString('hex'),
     name: `CN=Tidewatch built-in CA of ${mesh}`,
@@ -64,10 +64,10 @@ export async function createRootOfTrust(mesh: string, now: number): Promise<Root
 export async function createCertificateAuthority(root: RootOfTrust): Promise<CertificateAuthority> {
   const issuer = new X509Certificate(root.certificatePem)
   const [keyBytes] = PemConverter.decode(root.privateKeyPem)
-  const signingKey = await webcrypto.subtle.importKey('pkcs8', keyBytes!, ALGORITHM, false, ['sign'])
+  const signingKey = await crypto.subtle.importKey('pkcs8', keyBytes!, ALGORITHM, false, ['sign'])
   return {
     async issue({ mesh, services, now, validMs }) {
-      const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+      const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
       const expiresAt = now + validMs
       const certificate = await X509CertificateGenerator.create({
         serialNumber: randomBytes(16).toString('hex'),
@@ -81,7 +81,7 @@ export async function createCertificateAuthority(root: RootOfTrust): Promise<Cer
           new BasicConstraintsExtension(false, undefined, true),
           new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyAgreement, true),
           new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
-          new SubjectAlternativeNameExtension(services.map((service) => ({ type: 'url', value: `spiffe://${mesh}/${service}` }))),
+          new SubjectAlternativeNameExtension(services.map((service) => ({ type: 'url' as const, value: `spiffe://${mesh}/${service}` }))),
         ],
       })
       return { certificatePem: certificate.toString('pem'), privateKeyPem: await toPem(keys.privateKey), issuedAt: now, expiresAt }
@@ -89,6 +89,6 @@ export async function createCertificateAuthority(root: RootOfTrust): Promise<Cer
   }
 }
 
-async function toPem(key: webcrypto.CryptoKey): Promise<string> {
-  return PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')
+async function toPem(key: CryptoKey): Promise<string> {
+  return PemConverter.encode(await crypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')
 }
