@@ -6,13 +6,14 @@ import { CONTRACT_BACKLOG, CONTRACT_INSTANCE, contractKinds } from './testing/co
 describeResourceStore(
   'memory',
   async () => {
+    const clock = createFakeClock()
     const store = createMemoryStore({
-      clock: createFakeClock(),
+      clock,
       kinds: contractKinds,
       instance: CONTRACT_INSTANCE,
       maxBacklog: CONTRACT_BACKLOG,
     })
-    return { store, dispose: () => store.close() }
+    return { store, clock, dispose: () => store.close() }
   },
   { atomic: true },
 )

@@ -164,6 +164,18 @@ describe('a read cache', () => {
     expect((await cache.get(key())).spec).toEqual({ n: 2 })
   })
 
+  it('does not keep a load that began before a write when nobody asks again meanwhile', async () => {
+    const { cache, writing, hold } = make()
+    const created = await writing.create({ key: key(), spec: { n: 1 } }, { writer: 'w' })
+    const release = hold()
+    const early = cache.get(key())
+    await writing.update({ ...created, spec: { n: 2 } }, { writer: 'w' })
+    release()
+    expect((await early).spec).toEqual({ n: 1 })
+    expect(cache.size()).toEqual({ loading: 0, kept: 0, lists: 0 })
+    expect((await cache.get(key())).spec).toEqual({ n: 2 })
+  })
+
   it('learns of writes made elsewhere from the change feed', async () => {
     const { cache, store, clock } = make()
     const created = await store.create({ key: key(), spec: { n: 1 } }, { writer: 'w' })

@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { CoreError, isCoreError } from '../lib/errors.ts'
-import { isSameKey, type Resource, type ResourceKey, type Version } from '../model/resource.ts'
+import type { Resource, ResourceKey, Version } from '../model/resource.ts'
 import { fromStoredText } from './json-value.ts'
 import type { ListQuery, Page } from './resource-store.ts'
 import { explainFault } from './sqlite-faults.ts'
@@ -14,7 +14,7 @@ import { fromCursor, hasLabels, limitOf, plainKey, toPage, wantedKeys } from './
 export interface SqliteReader {
   get(key: ResourceKey): Resource | undefined
   list<S>(query: ListQuery): Page<Resource<S>>
-  /** The resource in this version, if that is what is stored. */
+  /** The resource as it is in this version of its own, if that is known or stored. */
   inVersion(key: ResourceKey, version: number): Resource | undefined
   /** Spares reading and parsing what was just written. `chars` is the length of its text. */
   remember(resource: Resource, chars: number): void
@@ -70,7 +70,7 @@ export function openSqliteReader(path: string, options: SqliteReaderOptions = {}
       }),
     inVersion(key, version) {
       const known = remembered.get(version)?.resource
-      if (known !== undefined) return isSameKey(known.key, key) ? known : undefined
+      if (known !== undefined) return known
       const found = reading(() => get(key))
       return found !== undefined && Number(found.version) === version ? found : undefined
     },

@@ -10,11 +10,12 @@ describeResourceStore(
   'sqlite',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tidewatch-store-'))
-    const open = () =>
-      openSqliteStore(folder, { clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE, maxBacklog: CONTRACT_BACKLOG })
+    const clock = createFakeClock()
+    const open = () => openSqliteStore(folder, { clock, kinds: contractKinds, instance: CONTRACT_INSTANCE, maxBacklog: CONTRACT_BACKLOG })
     const opened = [await open()]
     return {
       store: opened[0]!,
+      clock,
       async reopen() {
         const again = await open()
         opened.push(again)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isCoreError } from '../lib/errors.ts'
+import type { FakeClock } from '../lib/fake-clock.ts'
 import type { LostTo, Resource, ResourceKey, Version } from '../model/resource.ts'
 import type { ResourceChange, ResourceStore, Write } from './resource-store.ts'
 import { CONTRACT_BACKLOG, CONTRACT_INSTANCE, contractKeys as keys } from './testing/contract-kinds.ts'
@@ -13,6 +14,8 @@ export interface StoreCapabilities {
 
 export interface StoreUnderTest {
   readonly store: ResourceStore
+  /** The wall clock of the store. */
+  readonly clock: Pick<FakeClock, 'jump'>
   /** Opens what was stored again, where it survives closing. */
   readonly reopen?: () => Promise<ResourceStore>
   dispose(): Promise<void>
@@ -52,15 +55,23 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
 
       it('gives each write another version and keeps when it was created', async () => {
         const first = await withParent()
+        under.clock.jump(1_500)
         const second = await store.update({ ...first, spec: { n: 1 } }, by('two'))
         expect(second.version).not.toBe(first.version)
-        expect(second).toMatchObject({ createdAt: first.createdAt, spec: { n: 1 }, writer: { name: 'two' } })
+        expect(second).toMatchObject({
+          createdAt: first.createdAt,
+          modifiedAt: first.createdAt + 1_500,
+          spec: { n: 1 },
+          writer: { name: 'two' },
+        })
         expect(await store.get(keys.parent())).toEqual(second)
       })
 
       it('refuses a write whose version is no longer current, and says exactly who won', async () => {
         const first = await withParent()
+        under.clock.jump(-3_600_000)
         const winner = await store.update({ ...first, spec: { n: 1 } }, by('winner'))
+        under.clock.jump(5_000)
         const lost: unknown = await store.update({ ...first, spec: { n: 2 } }, by('loser')).catch((error: unknown) => error)
         expect(isCoreError(lost, 'conflict')).toBe(true)
         const expected: LostTo = {
@@ -267,6 +278,16 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
         } while (cursor !== undefined)
         expect(seen).toEqual([...seen].sort())
         expect(new Set(seen).size).toBe(11)
+      })
+
+      it('shows what came and what went since the list before', async () => {
+        await fill(2)
+        const names = async () => namesOf((await store.list({ type: 'Child' })).items)
+        expect(await names()).toEqual(['m/c00', 'n/c01'])
+        await store.create({ key: keys.child('between', 'm'), spec: {} }, one)
+        expect(await names()).toEqual(['m/between', 'm/c00', 'n/c01'])
+        await store.delete(keys.parent('m'), one)
+        expect(await names()).toEqual(['n/c01'])
       })
 
       it('gives no cursor with the last page, also when it is just full', async () => {
