@@ -68,7 +68,11 @@ function world(versions: Record<string, Record<string, string>>) {
     return { own, find: (name) => own.get(name) }
   }
 }
-const namesOf = (answer: Answer<DiscoveryResource> | undefined) => answer?.resources.map(({ name }) => name).sort()
+const namesOf = (answer: Answer<DiscoveryResource> | undefined) =>
+  answer?.resources
+    .map(({ name }) => name)
+    .sort()
+    .join(' ') ?? ''
 
 describe('a recorded Envoy, state of the world', () => {
   const peer = recordingOf('envoy-sotw')

@@ -31,3 +31,16 @@ export function deadlineSignal(clock: Clock, ms: number): { readonly signal: Abo
   const timer = clock.at(clock.monotonic() + ms, () => controller.abort(new CoreError('timeout', `not done within ${ms} ms`)))
   return { signal: controller.signal, release: () => timer.cancel() }
 }
+
+/** The work's outcome, or the signal's reason as soon as it aborts; the work itself goes on. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  const aborted = Promise.withResolvers<never>()
+  const onAbort = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

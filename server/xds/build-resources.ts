@@ -227,8 +227,8 @@ export function protocolOf({ tags }: Pick<Inbound, 'tags'>): Protocol {
   return protocol === 'grpc' || protocol === 'http2' ? 'http2' : 'http'
 }
 
-function localClusterName(inbound: Inbound): string {
-  return `localhost:${inbound.servicePort ?? inbound.port}`
+function localClusterName({ serviceAddress = LOOPBACK, servicePort, port }: Inbound): string {
+  return `${serviceAddress === LOOPBACK ? 'localhost' : serviceAddress}:${servicePort ?? port}`
 }
 
 function routeTo(name: string, cluster: string): RouteConfiguration {

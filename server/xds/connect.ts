@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import { untilAborted } from '../lib/signals.ts'
 import type { Tunable } from '../lib/tunable.ts'
 import type { Lifecycle, Registered } from './lifecycle.ts'
 import type { MeshDirectory } from './mesh-directory.ts'
@@ -21,7 +22,7 @@ export interface StepResult {
 export interface ConnectDeps {
   readonly clock: Pick<Clock, 'sleep'>
   readonly lifecycle: Lifecycle
-  readonly directory: Pick<MeshDirectory, 'put'>
+  readonly directory: Pick<MeshDirectory, 'put' | 'ready'>
   /** Whether the store tells this process of each write; a cached Kubernetes client does not. */
   readonly storeSignalsWrites: boolean
   readonly cacheTtlMs: Tunable<number>
@@ -56,6 +57,8 @@ export function connectSteps({
 
   async function makeVisible({ signal }: Connecting, registered: Registered | undefined): Promise<StepResult> {
     if (registered === undefined) return {}
+    // After a restart: endpoints that were not read yet would look as if they were gone.
+    await untilAborted(directory.ready(), signal)
     directory.put(registered.resource)
     if (!storeSignalsWrites && registered.isNew) await clock.sleep(cacheTtlMs.get(), signal)
     return {}

@@ -16,12 +16,15 @@ export interface PushQueue {
 
 /** Long enough to gather a burst of registrations, too short to be felt. */
 const GATHER_MS = 5
+/** Asking every stream takes at most one part in so many: the more there are, the longer changes are gathered. */
+const GATHER_SHARE = 10
 /** Streams served before the event loop gets its turn. */
 const SLICE = 25
 
 export function createPushQueue(clock: Pick<Clock, 'at' | 'monotonic'>, streams: () => Iterable<XdsStream>): PushQueue {
   const gathered = new Map<string, { readonly names: Set<string>; readonly services: Set<string> }>()
   const queue = new Set<XdsStream>()
+  let gatherMs = GATHER_MS
   let isDraining = false
   let isStopped = false
 
@@ -30,7 +33,7 @@ export function createPushQueue(clock: Pick<Clock, 'at' | 'monotonic'>, streams:
       const known = gathered.get(mesh) ?? { names: new Set(), services: new Set() }
       for (const name of names) known.names.add(name)
       for (const service of services) known.services.add(service)
-      if (gathered.size === 0) clock.at(clock.monotonic() + GATHER_MS, distribute)
+      if (gathered.size === 0) clock.at(clock.monotonic() + gatherMs, distribute)
       gathered.set(mesh, known)
     },
     enqueue,
@@ -43,11 +46,13 @@ export function createPushQueue(clock: Pick<Clock, 'at' | 'monotonic'>, streams:
 
   function distribute() {
     if (isStopped) return
+    const startedAt = clock.monotonic()
     const changes = [...gathered].map(([mesh, { names, services }]) => ({ mesh, names, services }))
     gathered.clear()
     for (const stream of streams()) {
       if (changes.some((change) => stream.isConcernedBy(change))) stream.wantsPush()
     }
+    gatherMs = Math.max(GATHER_MS, GATHER_SHARE * (clock.monotonic() - startedAt))
   }
 
   function enqueue(stream: XdsStream) {

@@ -26,6 +26,8 @@ export interface XdsStream {
   isConcernedBy(change: { readonly mesh: string; readonly names: ReadonlySet<string>; readonly services: ReadonlySet<string> }): boolean
   /** Sends what it lacks, as soon as its refresh interval allows. */
   wantsPush(): void
+  /** The refresh interval has changed: what waits for it waits by the new one. */
+  retime(): void
   push(): void
   resync(type?: string): void
   row(): SessionRow
@@ -85,7 +87,8 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
   let identity: NodeIdentity | undefined
   let finalTypes: Subscription['types'] = {}
   let isBlocked = false
-  let owesPush = false
+  /** What a peer that does not read is sent once it does. */
+  let owed: 'nothing' | 'push' | 'resync' = 'nothing'
   let isFirst = true
   let lastPushAt = -Infinity
   let timer: Timer | undefined
@@ -101,10 +104,12 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
       return names.has(phase.identity.subject.name) || phase.session.names(services)
     },
     wantsPush() {
-      if (timer !== undefined || phase.kind !== 'live') return
-      const dueAt = lastPushAt + deps.refreshIntervalMs()
-      if (dueAt <= clock.monotonic()) deps.enqueue(stream)
-      else timer = clock.at(dueAt, () => deps.enqueue(stream))
+      if (timer === undefined && phase.kind === 'live') waitForPush()
+    },
+    retime() {
+      if (timer === undefined) return
+      timer.cancel()
+      waitForPush()
     },
     push,
     resync(type) {
@@ -112,7 +117,8 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
       const full = type === undefined ? undefined : xdsTypes.find((each) => each.type === type || each.short === type)?.type
       if (type !== undefined && full === undefined)
         throw new CoreError('invalid', `there is no type "${type}" on this stream; known: ${xdsTypes.map(({ short }) => short).join(', ')}`)
-      send(phase.session.resync(full))
+      if (isBlocked) owed = 'resync'
+      else send(phase.session.resync(full))
     },
     row,
     subscription,
@@ -196,19 +202,31 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
     deps.onStatus(stream)
   }
 
+  function waitForPush() {
+    const dueAt = lastPushAt + deps.refreshIntervalMs()
+    timer = undefined
+    if (dueAt <= clock.monotonic()) deps.enqueue(stream)
+    else timer = clock.at(dueAt, () => deps.enqueue(stream))
+  }
+
   function push() {
     timer?.cancel()
     timer = undefined
     if (phase.kind !== 'live') return
     if (isBlocked) {
-      owesPush = true
+      if (owed === 'nothing') owed = 'push'
       return
     }
     lastPushAt = clock.monotonic()
-    const answers = phase.session.push()
-    send(answers)
-    armRetry()
-    if (answers.length > 0) deps.onStatus(stream)
+    try {
+      const answers = phase.session.push()
+      send(answers)
+      armRetry()
+      if (answers.length > 0) deps.onStatus(stream)
+    } catch (error) {
+      // One stream's trouble ends that stream: the queue has others to serve.
+      fail(toCoreError(error))
+    }
   }
 
   function send(answers: readonly Answer<XdsResource>[]) {
@@ -229,9 +247,10 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
     if (!isBlocked) return
     isBlocked = false
     call.resume()
-    if (!owesPush) return
-    owesPush = false
-    push()
+    const due = owed
+    owed = 'nothing'
+    if (due === 'push') push()
+    else if (due === 'resync') stream.resync()
   }
 
   /** Wakes when what was refused may be tried again unchanged. */

@@ -108,7 +108,10 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
       opening.delete(stream.id)
     },
     onRefused(error) {
-      log.info({ code: error.code, reason: error.message, cause: error.cause }, 'refused an xDS stream')
+      if (isStopping) return
+      if (error.code === 'internal') log.error({ err: error }, 'ended an xDS stream by a fault of ours; the peer connects again')
+      else if (error.code === 'unavailable') log.warn({ err: error }, 'ended an xDS stream; the peer connects again')
+      else log.info({ code: error.code, reason: error.message }, 'refused an xDS stream')
     },
   }
 
@@ -186,6 +189,9 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
 
   async function run(signal: AbortSignal): Promise<void> {
     directory.onChange(pushes.changed, signal)
+    tunables.refreshIntervalMs.watch(() => {
+      for (const stream of streams.values()) stream.retime()
+    }, signal)
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     isStopping = true
     pushes.stop()
