@@ -13,7 +13,7 @@ import { createSystemClock } from './lib/clock.ts'
 import { CoreError, isCoreError } from './lib/errors.ts'
 import { newRandomId } from './lib/random.ts'
 import { createPages, type Pages } from './pages.ts'
-import { type Config, readConfig } from './runtime/config.ts'
+import { type Config, readProcessConfig } from './runtime/config.ts'
 import { createControlPlane, type Overrides, type RunningControlPlane } from './runtime/create-control-plane.ts'
 
 /** A script follows up to 200 rows by GET, and their keys are in the URL: Node's 16 KB are too few. */
@@ -23,18 +23,14 @@ const EXIT_REFUSED = 2
 /** After the signal to stop; a supervisor outside usually waits 10 s. */
 const STOP_WITHIN_MS = 9_000
 
-if (import.meta.main) await runTidewatch(process.argv.slice(2), process.env)
+if (import.meta.main) await runTidewatch(process.argv.slice(2))
 
 /** Runs until a signal or a fatal error, and ends the process with 0, 1 (fatal) or 2 (refused to start, with one line that says why). */
-export async function runTidewatch(
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-  overrides: Overrides = {},
-): Promise<void> {
+export async function runTidewatch(args: readonly string[], overrides: Overrides = {}): Promise<void> {
   // Next and others print there; stdout is for the one line that scripts read.
   console.log = console.error
   try {
-    const config = readConfig(args, env)
+    const config = readProcessConfig(args)
     const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
     await serve(config, log, overrides)
   } catch (error) {
@@ -61,7 +57,7 @@ async function serve(config: Config, log: Logger, overrides: Overrides): Promise
   await controlPlane.listen()
   const running = controlPlane.run(stopping.signal)
   await controlPlane.board.ready()
-  const server = createHttpServer({ controlPlane, api, pages })
+  const server = createHttpServer({ controlPlane, api, pages, dev: config.dev })
   const url = await listen(server, config)
   controlPlane.setUrl(url)
   const { xds, kds, pid } = controlPlane.self()
@@ -107,9 +103,10 @@ interface Served {
   readonly controlPlane: RunningControlPlane
   readonly api: ApiHandler
   readonly pages: Pages | undefined
+  readonly dev: boolean
 }
 
-function createHttpServer({ controlPlane, api, pages }: Served): Server {
+function createHttpServer({ controlPlane, api, pages, dev }: Served): Server {
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (req, res) => void answer(req, res))
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (api.upgrade(req, socket, head)) return
@@ -130,7 +127,7 @@ function createHttpServer({ controlPlane, api, pages }: Served): Server {
     if (path === '/metrics')
       return say(res, { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: await controlPlane.metricsText() })
     if (pages === undefined) return say(res, { status: 404, type: 'text/plain', body: 'no pages: started with --no-ui\n' })
-    protectPage(req, res)
+    protectPage(req, { res, dev })
     await pages.request(req, res)
   }
 
@@ -150,12 +147,11 @@ function say(res: ServerResponse, { status, type, body }: { readonly status: num
 }
 
 /** Only our own scripts run, each by a nonce; on the request too, where Next finds it. */
-function protectPage(req: IncomingMessage, res: ServerResponse) {
+function protectPage(req: IncomingMessage, { res, dev }: { readonly res: ServerResponse; readonly dev: boolean }) {
   const nonce = newRandomId().replaceAll('-', '')
-  const develops = process.env.NODE_ENV === 'development'
   const policy = [
     "default-src 'self'",
-    `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${develops ? " 'unsafe-eval'" : ''}`,
+    `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${dev ? " 'unsafe-eval'" : ''}`,
     `style-src 'self' 'nonce-${nonce}'`,
     "style-src-attr 'unsafe-inline'",
     "img-src 'self' data:",

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { DataplaneInsight } from './model/insight.ts'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
-const THROWING = join(import.meta.dirname, 'testing/throwing-main.ts')
+const THROWING = join(import.meta.dirname, '../e2e/mains/throwing-main.ts')
 const FLEET = join(import.meta.dirname, 'demo/fleet.ts')
 const ANY_PORTS = ['--no-ui', '--port', '0', '--xds-port', '0', '--kds-port', '0']
 

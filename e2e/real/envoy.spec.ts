@@ -130,7 +130,7 @@ for (const variant of ['GRPC', 'DELTA_GRPC'] as const) {
 }
 
 test('what a real Envoy refuses is on the page with its reason', async ({ page }) => {
-  const tidewatch = await keep(startTidewatch({ file: 'server/testing/refused-main.ts' }))
+  const tidewatch = await keep(startTidewatch({ file: 'e2e/mains/refused-main.ts' }))
   await keep(
     startEnvoy({
       xds: tidewatch.xds,

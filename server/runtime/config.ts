@@ -51,7 +51,7 @@ const DEFAULT_MESHES = [{ name: 'default', spec: {} }]
 /** Certificates of the demo live for a minute, so that their rotation meets the sink now and then. */
 const DEMO_SETTINGS = { 'identity.certificateTtlMs': 60_000 }
 /** What the simulated fleet lives in. */
-export const DEMO_MESHES = [
+const DEMO_MESHES = [
   { name: 'default', spec: { mtls: { enabledBackend: 'builtin' } } },
   { name: 'shop', spec: { mtls: { enabledBackend: 'builtin' } } },
 ] as const
@@ -80,6 +80,11 @@ export function readConfig(args: readonly string[], env: Readonly<Record<string,
     meshes:
       file.meshes?.map(({ name, mtls }) => ({ name, spec: mtls === undefined ? {} : { mtls } })) ?? (demo ? DEMO_MESHES : DEFAULT_MESHES),
   }
+}
+
+/** The same for this process: its own environment. */
+export function readProcessConfig(args: readonly string[]): Config {
+  return readConfig(args, process.env)
 }
 
 function readFlags(args: readonly string[]) {

@@ -1,11 +1,11 @@
 // Tidewatch that sends every data plane of mesh "default" a cluster it must refuse: to see a real peer's reason on the page.
-import { runTidewatch } from '../main.ts'
-import { hashText } from '../discovery/discovery.ts'
-import { loadProtos } from '../xds/protos.ts'
+import { runTidewatch } from '../../server/main.ts'
+import { hashText } from '../../server/discovery/discovery.ts'
+import { loadProtos } from '../../server/xds/protos.ts'
 
 const { pack } = loadProtos()
 
-await runTidewatch(process.argv.slice(2), process.env, {
+await runTidewatch(process.argv.slice(2), {
   adaptBuilder: (builder) => ({
     ...builder,
     localCluster(inbound) {

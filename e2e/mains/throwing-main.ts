@@ -1,5 +1,5 @@
 // Tidewatch with a bug: a timer throws a while after it listens.
-import { runTidewatch } from '../main.ts'
+import { runTidewatch } from '../../server/main.ts'
 
 const { write } = process.stdout
 process.stdout.write = ((...args: Parameters<typeof write>) => {
@@ -11,4 +11,4 @@ process.stdout.write = ((...args: Parameters<typeof write>) => {
   return write.apply(process.stdout, args)
 }) as typeof write
 
-await runTidewatch(process.argv.slice(3), process.env)
+await runTidewatch(process.argv.slice(3))
