@@ -19,26 +19,26 @@ export function toTunableKey(key: string): TunableKey {
   throw new CoreError('not_found', `there is no setting "${key}"; did you mean ${near.join(', ')}?`, { details: { key, near } })
 }
 
-/** Throws `invalid` with details.range when the value is of the wrong kind or out of range. */
-export function checkValue(key: TunableKey, value: SettingValue): void {
+/** What is wrong with the value by itself, as one sentence with what would be right; undefined when it may be taken. */
+export function problemOf(key: TunableKey, value: SettingValue): string | undefined {
   const spec: TunableSpec = tunables[key]
-  if (spec.word !== undefined && value === spec.word) return
+  if (spec.word !== undefined && value === spec.word) return undefined
   const word = spec.word === undefined ? '' : ` or "${spec.word}"`
   if (spec.range === null) {
-    if (typeof value !== typeof spec.default) throw refused(`${key} takes a ${typeof spec.default}${word}, not ${JSON.stringify(value)}`)
-    return
+    return typeof value === typeof spec.default ? undefined : `${key} takes a ${typeof spec.default}${word}, not ${quote(value)}`
   }
   const { min, max } = spec.range
-  const unit = spec.unit === 'ms' ? ' ms' : spec.unit === 'percent' ? ' %' : ''
-  if (typeof value !== 'number' || !Number.isFinite(value))
-    throw refused(`${key} takes a number from ${min} to ${max}${unit}${word}, not ${JSON.stringify(value)}`)
-  if (value < min || value > max)
-    throw refused(`${key} must be from ${min} to ${max}${unit}${word}; ${value} is too ${value < min ? 'small' : 'large'}`)
-  if (!Number.isInteger(value)) throw refused(`${key} takes whole numbers; ${value} is not one`)
+  const range = `from ${min} to ${max}${spec.unit === 'ms' ? ' ms' : spec.unit === 'percent' ? ' %' : ''}${word}`
+  if (typeof value !== 'number' || !Number.isFinite(value)) return `${key} takes a number ${range}, not ${quote(value)}`
+  if (value < min || value > max) return `${key} must be ${range}; ${value} is too ${value < min ? 'small' : 'large'}`
+  if (!Number.isInteger(value)) return `${key} takes whole numbers ${range}; ${value} is not one`
+  return undefined
+}
 
-  function refused(message: string) {
-    return new CoreError('invalid', message, { details: { key, value, range: spec.range } })
-  }
+/** Throws `invalid` with details.range when the value is of the wrong kind or out of range. */
+export function checkValue(key: TunableKey, value: SettingValue): void {
+  const problem = problemOf(key, value)
+  if (problem !== undefined) throw new CoreError('invalid', problem, { details: { key, value, range: tunables[key].range } })
 }
 
 interface Relation {
@@ -71,6 +71,10 @@ export function checkRelations(key: TunableKey, value: SettingValue, valueOf: (k
       },
     )
   }
+}
+
+function quote(value: SettingValue): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value)
 }
 
 /** Edits from one text to the other. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import { CoreError } from '../lib/errors.ts'
+import { CoreError, isCoreError } from '../lib/errors.ts'
 import type { NewId } from '../lib/random.ts'
 import { createTopic } from '../lib/topic.ts'
 import { createTunable, type MutableTunable, type Tunable } from '../lib/tunable.ts'
@@ -9,7 +9,8 @@ import type { Resource, ResourceKey } from '../model/resource.ts'
 import { type TunableKey, type TunableSpec, tunables, type TunableValue } from '../model/tunables.ts'
 import type { ChangeRow, SettingRow, SettingValue } from '../model/views.ts'
 import type { ResourceChange, ResourceStore, Write } from '../store/resource-store.ts'
-import { checkRelations, checkValue, isTunableKey, toTunableKey } from './setting-rules.ts'
+import { createChangeHistory } from './change-history.ts'
+import { checkRelations, checkValue, isTunableKey, problemOf, toTunableKey } from './setting-rules.ts'
 
 /** The tunables of this installation: kept in the store as versioned resources, followed live through its change feed. */
 export interface Settings {
@@ -27,7 +28,10 @@ export interface Settings {
   /** From the parts a change reaches: it is in force for all of them now. Kept with the change. */
   recordEffect(key: TunableKey, version: string, effect: { readonly afterMs: number; readonly sessions: number }): void
   onChange(listener: (row: SettingRow) => void, signal: AbortSignal): void
-  /** Reads the stored values and applies `first` values to what nobody changed yet. Call before anything reads a tunable. */
+  /**
+   * Reads the stored values and applies `first` values to what nobody changed yet. Call before anything reads a tunable. Throws
+   * `not_found` or `invalid` when a first value is not one, or is at odds with what operators set.
+   */
   load(first?: Readonly<Record<string, SettingValue>>): Promise<void>
   /** Follows changes made elsewhere until aborted. */
   run(signal: AbortSignal): Promise<void>
@@ -42,29 +46,28 @@ export interface SettingChange {
 }
 
 export interface SettingsDeps {
-  readonly store: Pick<ResourceStore, 'list' | 'writeBatch' | 'update' | 'changes'>
+  readonly store: Pick<ResourceStore, 'get' | 'list' | 'writeBatch' | 'update' | 'changes'>
   readonly clock: Pick<Clock, 'now'>
   readonly newId: NewId
-  /** What came of a change could not be kept; the change itself stands. */
+  /** Something beside a change went wrong (`could not ${what}`); the change itself stands. */
   readonly onError: (what: string, error: unknown) => void
   readonly onApplied?: (key: TunableKey) => void
 }
 
 /** Of a setting that nobody changed. */
-export const UNCHANGED_VERSION = '0'
+const UNCHANGED_VERSION = '0'
 const WRITER = 'settings'
-/** Changes kept in all. */
-const CHANGES_KEPT = 500
 const DEFAULT_HISTORY = 100
 const PAGE = 1000
 
 export function createSettings({ store, clock, newId, onError, onApplied }: SettingsDeps): Settings {
   const live = new Map<TunableKey, MutableTunable<SettingValue>>()
   const stored = new Map<TunableKey, Resource<Setting>>()
-  const changes = new Map<string, Resource<SettingChangeRecord>>()
   /** First values from the configuration, for what nobody changed. */
   const firsts = new Map<TunableKey, SettingValue>()
+  const changes = createChangeHistory()
   const topic = createTopic<SettingRow>()
+  let lastApply: Promise<unknown> = Promise.resolve()
   for (const [key, spec] of Object.entries(tunables)) live.set(key as TunableKey, createTunable<SettingValue>(spec.default))
 
   return {
@@ -72,8 +75,15 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
     tunable: <K extends TunableKey>(key: K) => tunableOf(key) as unknown as Tunable<TunableValue<K>>,
     list: () => [...live.keys()].map(rowOf),
     get: (key) => rowOf(toTunableKey(key)),
-    apply,
-    history,
+    apply(change) {
+      // One after the other: each is held against what the one before it set.
+      const applied = lastApply.then(() => apply(change))
+      lastApply = applied.then(forgetOldChanges, () => undefined)
+      return applied
+    },
+    history({ key, limit = DEFAULT_HISTORY } = {}) {
+      return changes.list({ key: key === undefined ? undefined : toTunableKey(key), limit }).map(toChangeRow)
+    },
     recordEffect(key, version, effect) {
       keepEffect(key, version, effect).catch((error: unknown) => onError(`keep what came of the change of ${key}`, error))
     },
@@ -85,10 +95,13 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
         firsts.set(key, value)
       }
       await readAll()
-      for (const [key, value] of firsts) checkRelations(key, value, valueOf)
+      for (const [key, value] of firsts) if (!stored.has(key)) checkRelations(key, value, valueOf)
     },
     async run(signal) {
-      for await (const change of store.changes(signal)) await follow(change)
+      // Subscribed before the read, so that nothing falls between; read again, for what fell between two runs.
+      const feed = store.changes(signal)
+      await readAll()
+      for await (const change of feed) await follow(change)
     },
   }
 
@@ -119,14 +132,15 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
   async function apply({ key: name, value, expectedVersion, by, reason }: SettingChange) {
     const key = toTunableKey(name)
     checkValue(key, value)
-    checkRelations(key, value, valueOf)
     const present = stored.get(key)
     if ((present?.version ?? UNCHANGED_VERSION) !== expectedVersion) throw changedSince(key)
+    checkRelations(key, value, valueOf)
     const changeId = newId()
     const at = clock.now()
     const spec: Setting = { value, changeId, at, by }
     const record: SettingChangeRecord = {
       key,
+      sequence: changes.nextSequence(),
       at,
       by,
       from: valueOf(key),
@@ -137,58 +151,51 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
     }
     const setting: Write =
       present === undefined ? { kind: 'create', draft: { key: keyOf(key), spec } } : { kind: 'update', resource: { ...present, spec } }
-    const [first, second] = await store.writeBatch(
-      [setting, { kind: 'create', draft: { key: changeKeyOf(changeId), spec: record } }, ...tooOld()],
-      { writer: WRITER },
-    )
-    if (first === undefined || !first.ok) {
-      await readAll()
-      const code = first?.error.code
-      if (code === 'conflict' || code === 'already_exists' || code === 'not_found') throw changedSince(key)
-      throw first?.error ?? new CoreError('internal', 'a write was not answered')
+    const change: Write = { kind: 'create', draft: { key: { type: 'SettingChange', mesh: '', name: changeId }, spec: record } }
+    // All or nothing: no change without its trace.
+    const [first, second] = await store.writeBatch([setting, change], { writer: WRITER, atomic: true })
+    if (first?.ok !== true || second?.ok !== true) {
+      const code = first?.ok === false ? first.error.code : undefined
+      if (code === 'conflict' || code === 'already_exists' || code === 'not_found') {
+        await refresh(key)
+        throw changedSince(key)
+      }
+      if (second?.ok === false && code === 'aborted') throw second.error
+      throw first?.ok === false ? first.error : new CoreError('internal', 'a write was not answered')
     }
-    if (second?.ok === true && second.resource !== undefined) takeChange(second.resource as Resource<SettingChangeRecord>)
-    take(first.resource as Resource<Setting>)
+    changes.take(second.resource as Resource<SettingChangeRecord>)
+    take(key, first.resource as Resource<Setting>)
     onApplied?.(key)
     return { changeId, setting: rowOf(key) }
   }
 
-  /** Deletes of the oldest changes beyond what is kept. */
-  function tooOld(): readonly Write[] {
-    if (changes.size < CHANGES_KEPT) return []
-    const oldest = [...changes.values()].sort((a, b) => a.spec.at - b.spec.at).slice(0, changes.size - CHANGES_KEPT + 1)
-    return oldest.map(({ key }) => ({ kind: 'delete', key }))
+  async function forgetOldChanges() {
+    const writes = changes.tooOld().map((key): Write => ({ kind: 'delete', key }))
+    if (writes.length === 0) return
+    try {
+      await store.writeBatch(writes, { writer: WRITER })
+      for (const { key } of writes as readonly { readonly key: ResourceKey }[]) changes.forget(key.name)
+    } catch (error) {
+      onError('forget the oldest changes of settings; the next change tries again', error)
+    }
   }
 
   function changedSince(key: TunableKey): CoreError {
     const { value, version, modifiedBy, modifiedAt } = rowOf(key)
-    const by = modifiedBy === null ? '' : ` by ${modifiedBy}`
-    return new CoreError(
-      'conflict',
-      `${key} was changed${by} to ${String(value)} since you read it: look at it again before you change it`,
-      {
-        details: { key, changedBy: modifiedBy, changedAt: modifiedAt, value, version },
-      },
-    )
+    const message =
+      modifiedBy === null
+        ? `nobody has changed ${key} (it is ${String(value)}, version "${version}"): read it again before you change it`
+        : `${key} was changed to ${String(value)} by ${modifiedBy} since you read it: look at it again before you change it`
+    return new CoreError('conflict', message, { details: { key, changedBy: modifiedBy, changedAt: modifiedAt, value, version } })
   }
 
   async function keepEffect(key: TunableKey, version: string, effect: NonNullable<SettingChangeRecord['effect']>) {
     const setting = stored.get(key)
     const change = setting === undefined || setting.version !== version ? undefined : changes.get(setting.spec.changeId)
     if (change === undefined || change.spec.effect !== null) return
-    takeChange(
-      await store.update<SettingChangeRecord>({ ...change, spec: { ...change.spec, settingVersion: version, effect } }, { writer: WRITER }),
-    )
+    const spec: SettingChangeRecord = { ...change.spec, settingVersion: version, effect }
+    changes.take(await store.update<SettingChangeRecord>({ ...change, spec }, { writer: WRITER }))
     topic.publish(rowOf(key))
-  }
-
-  function history({ key, limit = DEFAULT_HISTORY }: { readonly key?: string; readonly limit?: number } = {}): readonly ChangeRow[] {
-    const wanted = key === undefined ? undefined : toTunableKey(key)
-    return [...changes.values()]
-      .filter(({ spec }) => wanted === undefined || spec.key === wanted)
-      .sort((a, b) => b.spec.at - a.spec.at || Number(b.version) - Number(a.version))
-      .slice(0, limit)
-      .map(toChangeRow)
   }
 
   function toChangeRow({ key: { name }, spec }: Resource<SettingChangeRecord>): ChangeRow {
@@ -208,13 +215,16 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
   }
 
   async function readAll() {
-    const settings = await readType<Setting>('Setting')
-    for (const resource of settings) take(resource)
-    const seen = new Set(settings.map(({ key }) => key.name))
-    for (const key of live.keys()) if (!seen.has(key)) drop(key)
-    const records = await readType<SettingChangeRecord>('SettingChange')
-    changes.clear()
-    for (const resource of records) takeChange(resource)
+    const before = new Map(stored)
+    const found = new Map((await readType<Setting>('Setting')).map((resource) => [resource.key.name, resource]))
+    for (const key of live.keys()) {
+      // Changed by ourselves while we read: what was read may be older.
+      if (stored.get(key) !== before.get(key)) continue
+      const resource = found.get(key)
+      if (resource === undefined) drop(key)
+      else take(key, resource)
+    }
+    changes.replaceAll(await readType<SettingChangeRecord>('SettingChange'))
   }
 
   async function readType<S>(type: string): Promise<readonly Resource<S>[]> {
@@ -230,45 +240,54 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
 
   async function follow(change: ResourceChange) {
     if (change.kind === 'resync') return readAll()
-    if (change.kind === 'put') {
-      if (change.resource.key.type === 'Setting') take(change.resource as Resource<Setting>)
-      if (change.resource.key.type === 'SettingChange') takeChange(change.resource as Resource<SettingChangeRecord>)
-      return
+    const { type, name } = change.kind === 'put' ? change.resource.key : change.key
+    if (type === 'SettingChange') {
+      if (change.kind === 'put') changes.take(change.resource as Resource<SettingChangeRecord>)
+      else changes.forget(name)
     }
-    if (change.key.type === 'SettingChange') changes.delete(change.key.name)
-    if (change.key.type === 'Setting' && isTunableKey(change.key.name) && stored.get(change.key.name)?.version === change.version)
-      drop(change.key.name)
+    if (type !== 'Setting' || !isTunableKey(name)) return
+    // What we wrote ourselves is known already.
+    const isKnown = change.kind === 'put' && stored.get(name)?.version === change.resource.version
+    if (!isKnown) await refresh(name)
   }
 
-  function takeChange(resource: Resource<SettingChangeRecord>) {
-    const known = changes.get(resource.key.name)
-    // The feed may bring an older one than we wrote ourselves; what came of a change is never taken back.
-    if (known === undefined || known.spec.effect === null) changes.set(resource.key.name, resource)
+  /** The feed says only that something changed: what it brings may be older than what we have written since. */
+  async function refresh(key: TunableKey): Promise<void> {
+    for (;;) {
+      const before = stored.get(key)
+      const found = await store.get<Setting>(keyOf(key)).catch((error: unknown) => {
+        if (isCoreError(error, 'not_found')) return undefined
+        throw error
+      })
+      if (stored.get(key) !== before) continue
+      return found === undefined ? drop(key) : take(key, found)
+    }
   }
 
-  function take(resource: Resource<Setting>) {
-    const key = resource.key.name
-    const known = isTunableKey(key) ? stored.get(key) : undefined
-    if (!isTunableKey(key) || known?.version === resource.version || (known !== undefined && known.modifiedAt > resource.modifiedAt)) return
+  function take(key: TunableKey, resource: Resource<Setting>) {
+    if (stored.get(key)?.version === resource.version) return
     stored.set(key, resource)
-    tunableOf(key).set(resource.spec.value)
+    const problem = problemOf(key, resource.spec.value)
+    tunableOf(key).set(problem === undefined ? resource.spec.value : firstOf(key))
     topic.publish(rowOf(key))
+    // Written by a version that allowed it.
+    if (problem !== undefined) onError(`take a stored setting, so ${key} is ${String(valueOf(key))}`, new CoreError('invalid', problem))
   }
 
   /** Nobody has changed it (any more). */
   function drop(key: TunableKey) {
-    const value = firsts.get(key) ?? tunables[key].default
+    const value = firstOf(key)
     const wasStored = stored.delete(key)
     if (!wasStored && valueOf(key) === value) return
     tunableOf(key).set(value)
     topic.publish(rowOf(key))
   }
+
+  function firstOf(key: TunableKey): SettingValue {
+    return firsts.get(key) ?? tunables[key].default
+  }
 }
 
 function keyOf(key: TunableKey): ResourceKey {
   return { type: 'Setting', mesh: '', name: key }
-}
-
-function changeKeyOf(changeId: string): ResourceKey {
-  return { type: 'SettingChange', mesh: '', name: changeId }
 }

@@ -5,6 +5,8 @@ import { parserOf } from '../spec-schema.ts'
 const value = z.union([z.number(), z.string(), z.boolean()])
 const schema = z.object({
   key: z.string(),
+  /** Its place among all changes, counted up: times may repeat and jump. */
+  sequence: z.int(),
   at: z.number(),
   by: z.string(),
   from: value,
