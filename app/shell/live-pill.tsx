@@ -24,8 +24,9 @@ export function LivePill() {
       <Dot kind={kind} />
       <b className="font-semibold text-ink">{words[kind]}</b>
       {age !== '' && (
-        <span aria-hidden className="min-w-0">
-          · {age}
+        <span aria-hidden>
+          <span className="max-sm:hidden">{kind === 'live' ? '· data' : '·'}</span> {age}
+          <span className="max-sm:hidden"> old</span>
         </span>
       )}
     </div>
@@ -37,10 +38,9 @@ function ageText(status: LiveStatus): string {
     case 'connecting':
       return ''
     case 'live':
-      return `data ${formatAge(status.ageMs)} old`
     case 'stale':
     case 'reconnecting':
-      return `${formatAge(status.ageMs)} old`
+      return formatAge(status.ageMs)
   }
 }
 

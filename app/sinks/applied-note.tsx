@@ -6,7 +6,7 @@ import { formatSpan } from '../../components/format.ts'
 import { Button } from '../../components/ui/button.tsx'
 import { Note } from '../../components/ui/note.tsx'
 import { useTRPC } from '../trpc-client.tsx'
-import { CHANGES_SHOWN } from './history-query.ts'
+import { CHANGES_READ } from './history-query.ts'
 
 export interface AppliedNoteProps {
   readonly changeIds: readonly string[]
@@ -22,7 +22,7 @@ export function AppliedNote({ changeIds, intervalMs, onAgain, onClose }: Applied
   const trpc = useTRPC()
   const history = useQuery(
     trpc.settings.history.queryOptions(
-      { limit: CHANGES_SHOWN },
+      { limit: CHANGES_READ },
       {
         refetchInterval: ({ state }) =>
           state.data?.items.some(({ changeId, effect }) => changeIds.includes(changeId) && effect !== null) === true ? false : ASK_EVERY_MS,

@@ -9,26 +9,24 @@ import { useOnChange } from '../insights/use-on-change.ts'
 import { useCounters } from '../live/use-live.ts'
 import { useTRPC } from '../trpc-client.tsx'
 import { useOperatorName } from '../use-operator-name.ts'
-import { CHANGES_SHOWN } from './history-query.ts'
+import { CHANGES_READ, CHANGES_SHOWN } from './history-query.ts'
 
 const REREAD_MS = 500
 
 /** Read again whenever a sink goes by other values, whoever changed them. */
 export function ChangesPanel() {
   const trpc = useTRPC()
-  const history = useQuery(trpc.settings.history.queryOptions({ limit: CHANGES_SHOWN }))
+  const history = useQuery(trpc.settings.history.queryOptions({ limit: CHANGES_READ }))
+  const changes = history.data?.items.filter(({ key }) => key.startsWith('sink.')).slice(0, CHANGES_SHOWN)
   const inForce = useCounters(({ sinks }) =>
     sinks.map(({ intervalMs, backoffMs, adopted }) => `${intervalMs} ${backoffMs} ${adopted.version}`).join(),
   )
   useOnChange(inForce, () => void history.refetch(), REREAD_MS)
   const you = useOperatorName()
   return (
-    <Panel
-      title="Changes"
-      aside={history.data !== undefined && history.data.items.length > 0 ? `the last ${history.data.items.length}` : undefined}
-    >
-      {history.data !== undefined ? (
-        <ChangeList changes={history.data.items} you={you} />
+    <Panel title="Changes" aside={changes !== undefined && changes.length > 0 ? `the last ${changes.length}` : undefined}>
+      {changes !== undefined ? (
+        <ChangeList changes={changes} you={you} />
       ) : history.error !== null ? (
         <BlockMessage title="The changes could not be read" onRetry={() => void history.refetch()}>
           {history.error.message}

@@ -3,7 +3,7 @@ import { Panel } from '../../components/ui/panel.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import { getQueryClient, getTrpc, Hydrate } from '../trpc-server.tsx'
 import { ChangesPanel } from './changes-panel.tsx'
-import { CHANGES_SHOWN } from './history-query.ts'
+import { CHANGES_READ } from './history-query.ts'
 import { SinksClient } from './sinks-client.tsx'
 
 export const metadata = { title: 'Sinks' }
@@ -29,7 +29,7 @@ export default function SinksPage() {
 }
 
 async function Prefetched() {
-  await getQueryClient().prefetchQuery(getTrpc().settings.history.queryOptions({ limit: CHANGES_SHOWN }))
+  await getQueryClient().prefetchQuery(getTrpc().settings.history.queryOptions({ limit: CHANGES_READ }))
   return (
     <Hydrate>
       <ChangesPanel />

@@ -4,13 +4,14 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { settingText } from '../../components/sinks/change-words.ts'
 import { EditedVersion, TuneForm, type TuneProblem } from '../../components/sinks/tune-form.tsx'
-import type { SettingEdit, TuneBase } from '../../components/sinks/tune-plan.ts'
+import { changedSince, type SettingEdit, type TuneBase } from '../../components/sinks/tune-plan.ts'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
 import { Panel } from '../../components/ui/panel.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import type { SettingRow } from '../../server/model/views.ts'
 import { useTRPC, useTRPCClient } from '../trpc-client.tsx'
 import { AppliedNote } from './applied-note.tsx'
+import { CHANGES_READ } from './history-query.ts'
 
 type Step =
   | { readonly kind: 'editing'; readonly problem?: TuneProblem }
@@ -30,15 +31,20 @@ export function TunePanel({ sink, onClose }: { readonly sink: string; readonly o
   const [round, setRound] = useState(0)
   const settings = useQuery(trpc.settings.list.queryOptions(undefined, { gcTime: 0, staleTime: Number.POSITIVE_INFINITY }))
   const base = settings.data === undefined ? undefined : baseOf(settings.data.items, sink)
+  // The list of changes below follows the sinks; this is the same query.
+  const history = useQuery(trpc.settings.history.queryOptions({ limit: CHANGES_READ }))
 
   async function apply(edits: readonly SettingEdit[], intervalMs: number) {
     setStep({ kind: 'saving' })
     const changeIds: string[] = []
-    for (const edit of edits) {
+    let applied: string | undefined
+    for (const { key, ...edit } of edits) {
       try {
-        changeIds.push((await client.settings.apply.mutate(edit)).changeId)
+        changeIds.push((await client.settings.apply.mutate({ key, ...edit })).changeId)
+        applied = key
       } catch (error) {
-        setStep({ kind: 'editing', problem: problemOf(error, edit.key) })
+        const problem = problemOf(error, key)
+        setStep({ kind: 'editing', problem: applied === undefined ? problem : toPartial(problem, applied, key) })
         return
       }
     }
@@ -66,6 +72,7 @@ export function TunePanel({ sink, onClose }: { readonly sink: string; readonly o
           origin={typeof window === 'undefined' ? '' : window.location.origin}
           isSaving={step.kind === 'saving'}
           problem={step.kind === 'editing' ? step.problem : undefined}
+          elsewhere={step.kind === 'editing' ? changedSince(base, history.data?.items ?? []) : undefined}
           onApply={(edits, intervalMs) => void apply(edits, intervalMs)}
           onReload={() => void readAnew()}
           onCancel={onClose}
@@ -88,6 +95,11 @@ function baseOf(settings: readonly SettingRow[], sink: string): TuneBase | undef
   const interval = find('flushIntervalMs')
   const backoff = find('flushBackoffMs')
   return interval === undefined || backoff === undefined ? undefined : { interval, backoff }
+}
+
+function toPartial(problem: TuneProblem, applied: string, missing: string): TuneProblem {
+  const message = problem.kind === 'conflict' ? `It was changed elsewhere to ${problem.value}.` : problem.message
+  return { kind: 'partial', applied, missing, message }
 }
 
 interface Refusal {

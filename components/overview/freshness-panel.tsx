@@ -2,7 +2,7 @@ import Link from 'next/link'
 import { type Freshness, freshnessLevels } from '../../server/model/freshness.ts'
 import type { FreshnessStrip } from '../../server/model/views.ts'
 import { formatCount, formatExactSpan, formatSpan } from '../format.ts'
-import { FreshnessShape } from '../freshness-mark.tsx'
+import { FreshnessMark, FreshnessShape } from '../freshness-mark.tsx'
 import { Panel } from '../ui/panel.tsx'
 import { stripBarsOf, stripTableOf, stripZones } from './strip-bars.ts'
 
@@ -18,7 +18,7 @@ const fills: Readonly<Record<Freshness, string>> = { fresh: 'fill-fresh', late: 
 /** How many insights are how late, by type: what lies beyond a tide line is late, or stale. */
 export function FreshnessPanel({ strips, hrefOf }: FreshnessPanelProps) {
   return (
-    <Panel title="Freshness" aside="age ÷ cadence, per insight" className="live-values">
+    <Panel title="Freshness" aside={<Legend />} className="live-values">
       <div>
         {strips.map((strip) => (
           <Strip key={strip.type} strip={strip} hrefOf={hrefOf} />
@@ -28,6 +28,19 @@ export function FreshnessPanel({ strips, hrefOf }: FreshnessPanelProps) {
         <Axis className="col-start-2" />
       </div>
     </Panel>
+  )
+}
+
+function Legend() {
+  return (
+    <span className="flex flex-wrap items-center gap-x-3">
+      {freshnessLevels
+        .filter((level) => level !== 'unknown')
+        .map((level) => (
+          <FreshnessMark key={level} level={level} />
+        ))}
+      <span>by age ÷ cadence</span>
+    </span>
   )
 }
 

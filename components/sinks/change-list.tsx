@@ -15,7 +15,7 @@ export function ChangeList({ changes, you }: ChangeListProps) {
   if (changes.length === 0)
     return (
       <BlockMessage title="No changes yet">
-        Every setting has its first value. What is changed here, or by a script, is listed with who and why.
+        Every sink goes by its first values. What is changed here, or by a script, is listed with who and why.
       </BlockMessage>
     )
   return (

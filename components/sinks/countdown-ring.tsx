@@ -13,7 +13,7 @@ const LENGTH = 2 * Math.PI * RADIUS
 export function CountdownRing({ remainingMs, intervalMs }: CountdownRingProps) {
   const share = remainingMs === null ? 0 : Math.min(1, remainingMs / Math.max(1, intervalMs))
   return (
-    <svg aria-hidden viewBox="0 0 54 54" className="size-13.5 shrink-0">
+    <svg aria-hidden viewBox="0 0 54 54" className="live-values size-13.5 shrink-0">
       <circle cx="27" cy="27" r={RADIUS} className="fill-none stroke-soft stroke-4" />
       <circle
         cx="27"

@@ -29,11 +29,11 @@ export function SinkCard({ sink, isTuning, onTune }: SinkCardProps) {
           <h2 id={id} className="text-[0.9rem] font-semibold break-words">
             {name}
           </h2>
-          <p className="text-muted">
+          <p className="live-values text-muted">
             {formatQuantity(sessions, 'session')} · <NextGroup nextFlushAt={sink.nextFlushAt} />
           </p>
         </div>
-        <Button aria-label={`Tune ${name}`} aria-expanded={isTuning} onClick={onTune}>
+        <Button aria-label={`Tune ${name}`} aria-expanded={isTuning} onClick={onTune} className="aria-expanded:border-accent">
           Tune
         </Button>
       </div>

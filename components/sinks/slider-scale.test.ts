@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromSliderStep, SLIDER_STEPS, toSliderStep } from './slider-scale.ts'
+import { fromSliderStep, nextStop, SLIDER_STEPS, sliderLabels, toSliderStep } from './slider-scale.ts'
 
 const range = { min: 100, max: 600_000 }
 const step = fc.integer({ min: 0, max: SLIDER_STEPS })
@@ -31,6 +31,27 @@ describe('the slider of intervals', () => {
         expect(high).toBeLessThanOrEqual(range.max)
       }),
     )
+  })
+
+  it('moves on with every press of an arrow key until its end, and back the same way', () => {
+    const walk = (from: number, direction: 'up' | 'down', end: number) => {
+      const seen = [from]
+      while (seen.at(-1) !== end && seen.length < 100) seen.push(nextStop(seen.at(-1)!, direction, range))
+      return seen
+    }
+    const up = walk(100, 'up', 600_000)
+    expect(new Set(up).size).toBe(up.length)
+    expect(up).toEqual(up.toSorted((a, b) => a - b))
+    expect(walk(600_000, 'down', 100)).toEqual(up.toReversed())
+    expect(nextStop(600_000, 'up', range)).toBe(600_000)
+    expect(nextStop(100, 'down', range)).toBe(100)
+    expect(nextStop(3_981, 'up', range)).toBe(4_000)
+  })
+
+  it('is labelled with what is in force, and with landmarks that leave it room', () => {
+    expect(sliderLabels(range, 10_000).map(({ text }) => text)).toEqual(['100 ms', '1 s', '10 s now', '1 min', '10 min'])
+    expect(sliderLabels(range, 2_000).map(({ text }) => text)).toEqual(['100 ms', '2 s now', '10 s', '1 min', '10 min'])
+    expect(sliderLabels(range, 600_000).map(({ text }) => text)).toEqual(['100 ms', '1 s', '10 s', '1 min', '10 min now'])
   })
 
   it('gives whole milliseconds', () => {

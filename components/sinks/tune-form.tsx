@@ -1,12 +1,14 @@
 'use client'
 
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import type { ChangeRow } from '../../server/model/views.ts'
 import { formatExactSpan, formatSpan } from '../format.ts'
 import { useNow } from '../now.tsx'
 import { Time } from '../time.tsx'
 import { Button } from '../ui/button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Note } from '../ui/note.tsx'
+import { settingName, settingText } from './change-words.ts'
 import { IntervalSlider } from './interval-slider.tsx'
 import { parseSpan } from './parse-span.ts'
 import { rangeText, type SettingEdit, toCurl, toDraft, type TuneBase, type TuneDraft, tunePlanOf } from './tune-plan.ts'
@@ -15,6 +17,8 @@ import { rangeText, type SettingEdit, toCurl, toDraft, type TuneBase, type TuneD
 export type TuneProblem =
   | { readonly kind: 'conflict'; readonly changedBy: string | null; readonly changedAt: number | null; readonly value: string }
   | { readonly kind: 'refused'; readonly key: string; readonly message: string }
+  /** Of two edits the first was applied, and the second was not. */
+  | { readonly kind: 'partial'; readonly applied: string; readonly missing: string; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
 
 export interface TuneFormProps {
@@ -24,12 +28,14 @@ export interface TuneFormProps {
   readonly origin: string
   readonly isSaving: boolean
   readonly problem: TuneProblem | undefined
+  /** What somebody changed since the form was opened. */
+  readonly elsewhere: ChangeRow | undefined
   readonly onApply: (edits: readonly SettingEdit[], intervalMs: number) => void
   readonly onReload: () => void
   readonly onCancel: () => void
 }
 
-export function TuneForm({ base: newest, origin, isSaving, problem, onApply, onReload, onCancel }: TuneFormProps) {
+export function TuneForm({ base: newest, origin, isSaving, problem, elsewhere, onApply, onReload, onCancel }: TuneFormProps) {
   const [base] = useState(newest)
   const [draft, setDraft] = useState(() => toDraft(base))
   const [isTried, setTried] = useState(false)
@@ -95,6 +101,7 @@ export function TuneForm({ base: newest, origin, isSaving, problem, onApply, onR
       </div>
       <div className="flex min-w-0 flex-col gap-3">
         {problem !== undefined && <Problem problem={problem} onReload={onReload} />}
+        {problem === undefined && elsewhere !== undefined && <Elsewhere change={elsewhere} onReload={onReload} />}
         <Note tone="info">
           <b className="font-semibold">In effect at once.</b> Every due time moves with the interval; no session waits longer than one new
           interval{intervalMs !== undefined && wrong === undefined ? `, ${formatSpan(intervalMs)}` : ''}.
@@ -113,6 +120,21 @@ export function EditedVersion({ interval: { version, modifiedBy, modifiedAt } }:
     <>
       you are editing version {version} · {modifiedBy ?? 'somebody'} changed it {formatSpan(now - modifiedAt)} ago
     </>
+  )
+}
+
+/** Said as it happens, beside a form that stays as it is: what is typed here is not lost, and would not be applied over it. */
+function Elsewhere({ change: { by, at, key, to }, onReload }: { readonly change: ChangeRow; readonly onReload: () => void }) {
+  return (
+    <Note tone="warn" role="status">
+      <p>
+        <b className="font-semibold">Changed elsewhere by {by}</b> at <Time at={at} />: {settingName(key)} is {settingText(key, to)} now.
+        Yours would not be applied over it.
+      </p>
+      <Button className="mt-2" onClick={onReload}>
+        Reload
+      </Button>
+    </Note>
   )
 }
 
@@ -138,6 +160,20 @@ function Problem({ problem, onReload }: { readonly problem: TuneProblem; readonl
       )
     case 'refused':
       return null
+    case 'partial':
+      return (
+        <Note tone="bad" role="alert">
+          <p>
+            <b className="font-semibold">
+              {settingName(problem.applied)} was applied, {settingName(problem.missing)} was not.
+            </b>{' '}
+            {problem.message}
+          </p>
+          <Button className="mt-2" onClick={onReload}>
+            Reload
+          </Button>
+        </Note>
+      )
     case 'failed':
       return (
         <Note tone="bad" role="alert">
@@ -204,11 +240,11 @@ function Choice({ name, isChosen, onChoose, children }: ChoiceProps) {
 /** The command that does the same, for scripts and for who reads it aloud in an incident. */
 function CommandLine({ lines }: { readonly lines: readonly string[] }) {
   return (
-    <details>
-      <summary className="cursor-pointer text-muted">the same from a shell</summary>
-      <pre className="mt-1.5 rounded-md bg-soft px-3 py-2 break-all whitespace-pre-wrap">
+    <figure>
+      <figcaption className="text-muted">The same from a shell</figcaption>
+      <pre className="mt-1 rounded-md bg-soft px-3 py-2 break-all whitespace-pre-wrap">
         <code>{lines.join('\n')}</code>
       </pre>
-    </details>
+    </figure>
   )
 }

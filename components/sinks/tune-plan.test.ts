@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SettingRow } from '../../server/model/views.ts'
-import { toCurl, toDraft, type TuneBase, tunePlanOf } from './tune-plan.ts'
+import type { ChangeRow, SettingRow } from '../../server/model/views.ts'
+import { changedSince, toCurl, toDraft, type TuneBase, tunePlanOf } from './tune-plan.ts'
 
 const row = (key: string, value: SettingRow['value'], range: SettingRow['range']): SettingRow => ({
   key,
@@ -52,6 +52,38 @@ describe('what Apply does', () => {
       kind: 'invalid',
       backoff: 'At most the interval: the pause is part of it.',
     })
+  })
+})
+
+describe('what was changed since the form was opened', () => {
+  const change = (key: string, version: string, at: number): ChangeRow => ({
+    changeId: `${key} ${version}`,
+    key,
+    at,
+    by: 'operator-2',
+    from: 1,
+    to: 2,
+    reason: null,
+    version,
+    effect: null,
+  })
+  const opened: TuneBase = { ...base, interval: { ...base.interval, version: 'v5', modifiedAt: 500 } }
+
+  it('is nothing while the newest change of each setting is the one that was read', () => {
+    expect(changedSince(base, [])).toBeUndefined()
+    expect(
+      changedSince(opened, [change('another', 'v9', 900), change('interval', 'v5', 500), change('interval', 'v4', 400)]),
+    ).toBeUndefined()
+  })
+
+  it('is the newest of what the form edits', () => {
+    const [newest, older] = [change('backoff', 'v7', 700), change('interval', 'v6', 600)]
+    expect(changedSince(opened, [newest, older, change('interval', 'v5', 500)])).toBe(newest)
+    expect(changedSince(opened, [older])).toBe(older)
+  })
+
+  it('is not a change that a list read earlier still ends with', () => {
+    expect(changedSince(opened, [change('interval', 'v4', 400)])).toBeUndefined()
   })
 })
 

@@ -1,4 +1,4 @@
-import type { SettingRow, SettingValue } from '../../server/model/views.ts'
+import type { ChangeRow, SettingRow, SettingValue } from '../../server/model/views.ts'
 import { formatExactSpan } from '../format.ts'
 import { parseSpan } from './parse-span.ts'
 import type { SpanRange } from './slider-scale.ts'
@@ -71,6 +71,15 @@ export function tunePlanOf(base: TuneBase, draft: TuneDraft): TunePlan {
   // At no moment may the backoff be longer than the interval: what makes room for the other goes first.
   const edits = intervalMs >= Number(base.interval.value) ? [...intervalEdits, ...backoffEdits] : [...backoffEdits, ...intervalEdits]
   return edits.length === 0 ? { kind: 'unchanged' } : { kind: 'edits', edits, intervalMs }
+}
+
+/** The newest change of what the form edits that is not in what it was opened with. `changes`: newest first. */
+export function changedSince({ interval, backoff }: TuneBase, changes: readonly ChangeRow[]): ChangeRow | undefined {
+  const newest = [interval, backoff].flatMap(({ key, version, modifiedAt }) => {
+    const change = changes.find((each) => each.key === key)
+    return change === undefined || change.version === version || change.at < (modifiedAt ?? 0) ? [] : [change]
+  })
+  return newest.toSorted((a, b) => b.at - a.at)[0]
 }
 
 /** `100 ms to 10 min`. */

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import type { Counters, FreshnessStrip, SinkRow } from '../../server/model/views.ts'
+import { problemsOf } from './problems.ts'
+
+const well: Pick<Counters, 'storeProblem' | 'sinks' | 'strips' | 'eventLoopLagMs'> = {
+  storeProblem: null,
+  sinks: [{ name: 'dataplane', lastError: null } as SinkRow],
+  strips: [strip({})],
+  eventLoopLagMs: { p50: 1, p99: 12 },
+}
+const problems = (wrong: Partial<typeof well>) => problemsOf({ ...well, ...wrong } as Counters)
+
+function strip(wrong: Partial<FreshnessStrip['counts']>, oldestPendingMs = 0): FreshnessStrip {
+  const counts = { fresh: 9, late: 0, stale: 0, offline: 0, unknown: 0, ...wrong }
+  return { type: 'DataplaneInsight', cadenceMs: 10_000, counts, buckets: [], oldestPendingMs }
+}
+
+describe('what is wrong', () => {
+  it('is nothing when all is well, and nothing for what is late, offline or not yet flushed', () => {
+    expect(problems({})).toEqual([])
+    expect(problems({ strips: [strip({ late: 3, offline: 2, unknown: 1 })] })).toEqual([])
+  })
+
+  it('is told from the gravest on', () => {
+    const all = problems({
+      storeProblem: { message: 'the disk is full', since: 42 },
+      sinks: [{ name: 'dataplane', lastError: { message: 'timed out', at: 43 } } as SinkRow],
+      strips: [strip({ stale: 1 }, 48_000)],
+      eventLoopLagMs: { p50: 1, p99: 350 },
+    })
+    expect(all.map(({ title }) => title)).toEqual([
+      'The store does not answer, so nothing is written',
+      'The dataplane sink fails to write',
+      '1 DataplaneInsight is stale',
+      'The event loop is up to 350 ms late',
+    ])
+    expect(all.map(({ since }) => since)).toEqual([42, 43, null, null])
+    expect(all.map(({ severity }) => severity)).toEqual(['bad', 'bad', 'bad', 'warn'])
+  })
+
+  it('says whether changes wait or a heartbeat is missing', () => {
+    expect(problems({ strips: [strip({ stale: 2 }, 48_000)] })[0]?.evidence).toBe(
+      'The oldest change has waited 48 s where one is due every 10 s.',
+    )
+    expect(problems({ strips: [strip({ stale: 2 }, 2_000)] })[0]?.evidence).toBe(
+      'Their heartbeat has not moved for three times its cadence.',
+    )
+  })
+
+  it('leads to the insights of that level', () => {
+    expect(problems({ strips: [strip({ stale: 2 })] })[0]?.link?.to).toEqual({ page: 'insights', freshness: 'stale' })
+  })
+})
