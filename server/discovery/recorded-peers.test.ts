@@ -92,7 +92,7 @@ describe('a recorded Envoy, state of the world', () => {
       Listener: { outbound: '1' },
       RouteConfiguration: { outbound: '1' },
     })
-    expect(session.answers.map((answer) => `${answer.type} ${namesOf(answer).join()}`)).toEqual([
+    expect(session.answers.map((answer) => `${answer.type} ${namesOf(answer)}`)).toEqual([
       'Cluster backend',
       'ClusterLoadAssignment backend',
       'Listener outbound',
@@ -141,7 +141,7 @@ describe('a recorded Envoy, delta', () => {
 
   it('is sent everything once on its first connection, and acknowledges it', () => {
     const { session, answers } = replay(peerOf(1).slice(0, 8))
-    expect(answers.map((answer) => `${answer.type} ${namesOf(answer).join()}`)).toEqual([
+    expect(answers.map((answer) => `${answer.type} ${namesOf(answer)}`)).toEqual([
       'Cluster backend',
       'ClusterLoadAssignment backend',
       'Listener outbound',
@@ -235,7 +235,7 @@ describe('a recorded gRPC client', () => {
       nackBackoffMs: () => 5_000,
     })
     const answers = peer.slice(0, 8).flatMap(({ type, names, nonce, error }) => session.handle(type, { names, nonce, rejection: error }))
-    expect(answers.map((answer) => `${answer.type} ${namesOf(answer).join()}`)).toEqual([
+    expect(answers.map((answer) => `${answer.type} ${namesOf(answer)}`)).toEqual([
       'Listener backend',
       'RouteConfiguration backend',
       'Cluster backend',
