@@ -21,6 +21,8 @@ export interface LiveStore {
   status(): LiveStatus
   /** Epoch ms by the server's clock. Stands still while nothing arrives: what is not known to go on is not shown to age. */
   now(): number
+  /** When the last frame was sent, by the server's clock; when the page was made before the first. */
+  lastNewsAt(): number
   subscribeCounters(listener: () => void): () => void
   /** Told when the facts behind the status change; time alone changes it too. */
   subscribeStatus(listener: () => void): () => void
@@ -81,6 +83,7 @@ export function createLiveStore(first: FirstCounters, monotonicNow: () => number
     counters: () => counters,
     status: () => liveStatusAt(facts, monotonicNow()),
     now: () => offset + Math.min(monotonicNow(), (facts.lastFrameAt ?? startedAt) + STALE_AFTER_MS),
+    lastNewsAt: () => offset + (facts.lastFrameAt ?? startedAt),
     subscribeCounters: (listener) => join(countersListeners, listener),
     subscribeStatus: (listener) => join(statusListeners, listener),
   }

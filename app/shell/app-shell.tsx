@@ -2,14 +2,13 @@
 
 import { Search } from 'lucide-react'
 import { usePathname, useRouter } from 'next/navigation'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { destinationOf } from './destinations.ts'
 import { FeedFrame } from './feed-frame.tsx'
-import { HelpDialog } from './help-dialog.tsx'
+import { LazyDialog, preloadDialogs } from './lazy-dialogs.tsx'
 import { LivePill } from './live-pill.tsx'
 import { NavDrawer } from './nav-drawer.tsx'
 import { Navigation } from './navigation.tsx'
-import { Palette } from './palette.tsx'
 import { ThemeButton } from './theme-button.tsx'
 import { useShortcuts } from './use-shortcuts.ts'
 
@@ -21,6 +20,7 @@ export function AppShell({ children }: { readonly children: ReactNode }) {
   const close = (isOpen: boolean) => {
     if (!isOpen) setOver(undefined)
   }
+  useEffect(preloadDialogs, [])
   useShortcuts((shortcut) => {
     if (shortcut.kind === 'go') router.push(shortcut.href)
     else setOver(shortcut.kind)
@@ -70,8 +70,8 @@ export function AppShell({ children }: { readonly children: ReactNode }) {
           </main>
         </FeedFrame>
       </div>
-      <Palette isOpen={over === 'palette'} onOpenChange={close} />
-      <HelpDialog isOpen={over === 'help'} onOpenChange={close} />
+      <LazyDialog name="palette" isOpen={over === 'palette'} onOpenChange={close} />
+      <LazyDialog name="help" isOpen={over === 'help'} onOpenChange={close} />
     </div>
   )
 }

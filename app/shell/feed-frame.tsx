@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react'
 import { formatSpan } from '../../components/format.ts'
 import { Time } from '../../components/time.tsx'
-import { useNow } from '../../components/now.tsx'
+import { useLive } from '../live/live-provider.tsx'
 import { isStale } from '../live/live-status.ts'
 import { useLiveStatus } from '../live/use-live.ts'
 
@@ -21,13 +21,13 @@ export function FeedFrame({ children }: { readonly children: ReactNode }) {
 function StaleBanner() {
   const silentSeconds = useLiveStatus((status) => (status.kind === 'connecting' ? 0 : Math.floor(status.ageMs / 1000)))
   const isReconnecting = useLiveStatus(({ kind }) => kind === 'reconnecting')
-  const now = useNow()
+  const { store } = useLive()
   return (
     <p className="mx-4 mb-3 rounded-lg border border-stale/50 bg-stale/10 px-3.5 py-2 lg:mx-5.5">
       <b className="font-semibold">No news from Tidewatch for {formatSpan(silentSeconds * 1000)}.</b>{' '}
       <span className="text-ink">
-        What you see is as of <Time at={now} />; {isReconnecting ? 'connecting again, ' : ''}it is current again by itself as soon as the
-        server answers.
+        What you see is as of <Time at={store.lastNewsAt()} />; {isReconnecting ? 'connecting again, ' : ''}it is current again by itself as
+        soon as the server answers.
       </span>
     </p>
   )

@@ -2,6 +2,7 @@
 
 import { Dialog } from '../../components/ui/dialog.tsx'
 import { destinations } from './destinations.ts'
+import type { DialogState } from './lazy-dialogs.tsx'
 
 const keys: readonly (readonly [keys: readonly string[], what: string])[] = [
   ...destinations.map(({ chord, label }) => [['g', chord], `go to ${label}`] as const),
@@ -11,7 +12,7 @@ const keys: readonly (readonly [keys: readonly string[], what: string])[] = [
   [['?'], 'this help'],
 ]
 
-export function HelpDialog({ isOpen, onOpenChange }: { readonly isOpen: boolean; readonly onOpenChange: (isOpen: boolean) => void }) {
+export function HelpDialog({ isOpen, onOpenChange }: DialogState) {
   return (
     <Dialog isOpen={isOpen} onOpenChange={onOpenChange} title="Keyboard">
       <dl className="grid grid-cols-[7rem_1fr] items-center gap-y-2">

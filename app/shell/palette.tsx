@@ -4,9 +4,10 @@ import { useRouter } from 'next/navigation'
 import { type KeyboardEvent, useId, useState } from 'react'
 import { Dialog } from '../../components/ui/dialog.tsx'
 import { useCounters } from '../live/use-live.ts'
+import type { DialogState } from './lazy-dialogs.tsx'
 import { paletteEntries } from './palette-entries.ts'
 
-export function Palette({ isOpen, onOpenChange }: { readonly isOpen: boolean; readonly onOpenChange: (isOpen: boolean) => void }) {
+export function Palette({ isOpen, onOpenChange }: DialogState) {
   return (
     <Dialog isOpen={isOpen} onOpenChange={onOpenChange} title="Search and commands" isBare className="p-0">
       <PaletteList onDone={() => onOpenChange(false)} />

@@ -24,7 +24,7 @@ export function ChangesPanel() {
   useOnChange(inForce, () => void history.refetch(), REREAD_MS)
   const you = useOperatorName()
   return (
-    <Panel title="Changes" aside={changes !== undefined && changes.length > 0 ? `the last ${changes.length}` : undefined}>
+    <Panel title="Changes" aside={changes !== undefined && changes.length > 1 ? `the last ${changes.length}` : undefined}>
       {changes !== undefined ? (
         <ChangeList changes={changes} you={you} />
       ) : history.error !== null ? (
