@@ -217,12 +217,14 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
       if (owed === 'nothing') owed = 'push'
       return
     }
-    lastPushAt = clock.monotonic()
     try {
       const answers = phase.session.push()
       send(answers)
       armRetry()
-      if (answers.length > 0) deps.onStatus(stream)
+      if (answers.length === 0) return
+      // What turned out to be no news to this peer does not use up its interval.
+      lastPushAt = clock.monotonic()
+      deps.onStatus(stream)
     } catch (error) {
       // One stream's trouble ends that stream: the queue has others to serve.
       fail(toCoreError(error))

@@ -25,6 +25,9 @@ export async function startXds(
     readonly cacheTtlMs?: number
     readonly deregistrationDelayMs?: number
     readonly nackBackoffMs?: number
+    readonly refreshIntervalMs?: number
+    /** False: the Dataplanes are not read until `startDirectory`. */
+    readonly isDirectoryReady?: boolean
   } = {},
 ) {
   const clock = createSystemClock()
@@ -35,6 +38,7 @@ export async function startXds(
   const store = invalidatingStore(memory, cache)
   const upsert = createUpsert({ store, clock, random: systemRandom })
   const deregistrationDelayMs = createTunable(options.deregistrationDelayMs ?? 10_000)
+  const refreshIntervalMs = createTunable(options.refreshIntervalMs ?? 200)
   const protos = loadProtos()
   const directory = createMeshDirectory({ store, builder: createResourceBuilder(protos) })
   const lifecycle = createLifecycle({
@@ -82,7 +86,7 @@ export async function startXds(
       identity,
       sessions,
       status,
-      tunables: { refreshIntervalMs: createTunable(200), nackBackoffMs: createTunable(options.nackBackoffMs ?? 5_000), cacheTtlMs: ttlMs },
+      tunables: { refreshIntervalMs, nackBackoffMs: createTunable(options.nackBackoffMs ?? 5_000), cacheTtlMs: ttlMs },
       observer: {
         response: (type, result) => void (counts[`${type} ${result}`] = (counts[`${type} ${result}`] ?? 0) + 1),
         firstConfig: (seconds) => firstConfigs.push(seconds * 1000),
@@ -94,14 +98,18 @@ export async function startXds(
   await store.create({ key: { type: 'Mesh', mesh: '', name: 'default' }, spec: {} }, { writer: 'test' })
   await server.listen()
   const ending = new AbortController()
+  const following: Promise<void>[] = []
+  const startDirectory = () => void following.push(directory.run(ending.signal))
   const running = Promise.all([
     server.run(ending.signal),
-    directory.run(ending.signal),
     lifecycle.run(ending.signal),
     identity.run(ending.signal),
     cache.run(ending.signal),
   ])
-  await directory.ready()
+  if (options.isDirectoryReady !== false) {
+    startDirectory()
+    await directory.ready()
+  }
   return {
     server,
     store,
@@ -112,11 +120,13 @@ export async function startXds(
     counts,
     firstConfigs,
     certificateTtlMs,
+    refreshIntervalMs,
+    startDirectory,
     identity,
     errors,
     async stop() {
       ending.abort()
-      await running
+      await Promise.all([running, ...following])
       await store.close()
     },
   }
