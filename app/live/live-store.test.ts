@@ -2,70 +2,71 @@ import { describe, expect, it } from 'vitest'
 import type { Counters, InsightRow, Key } from '../../server/model/views.ts'
 import { createLiveStore } from './live-store.ts'
 
-const keyOf = (name: string): Key => ({ type: 'DataplaneInsight', mesh: 'default', name })
-const rowOf = (name: string) => ({ key: keyOf(name) }) as InsightRow
-const countersOf = (insightsTotal: number) => ({ insightsTotal }) as Counters
-const EPOCH = 1_700_000_000_000
+const counters = (insightsTotal: number) => ({ insightsTotal }) as Counters
+const key = (name: string): Key => ({ type: 'DataplaneInsight', mesh: 'default', name })
+const row = (name: string) => ({ key: key(name) }) as InsightRow
 
-function setUp() {
-  const clock = { now: 1_000 }
-  const store = createLiveStore({ now: EPOCH, counters: countersOf(1) }, () => clock.now)
-  return { clock, store }
+function createPage() {
+  let monotonic = 1_000
+  const store = createLiveStore({ now: 50_000, counters: counters(1) }, () => monotonic)
+  return { store, pass: (ms: number) => (monotonic += ms) }
 }
 
-describe('what is live in a tab', () => {
-  it('is what came with the page until the feed has begun', () => {
-    const { store, clock } = setUp()
-    expect(store.counters().insightsTotal).toBe(1)
+describe('the live store of a tab', () => {
+  it('shows what came with the page until the feed has begun', () => {
+    const { store } = createPage()
+    expect(store.counters()).toEqual(counters(1))
     expect(store.status()).toEqual({ kind: 'connecting' })
-    clock.now += 300
-    expect(store.now()).toBe(EPOCH + 300)
-  })
-
-  it('is replaced by a snapshot, and what of its scope is not in it is gone', () => {
-    const { store } = setUp()
-    const scope = [keyOf('a'), keyOf('b')]
-    let told = 0
-    store.subscribeCounters(() => told++)
-    store.take({ kind: 'snapshot', now: EPOCH, counters: countersOf(2), insights: [rowOf('a')] }, scope)
-    expect(store.counters().insightsTotal).toBe(2)
-    expect(told).toBe(1)
-    expect(scope.map((key) => store.rows.get(key)?.isGone)).toEqual([false, true])
-  })
-
-  it('follows upserts and removals', () => {
-    const { store } = setUp()
-    store.take({ kind: 'upsert', now: EPOCH, key: 'counters', value: countersOf(7) }, [])
-    store.take({ kind: 'upsert', now: EPOCH, key: keyOf('a'), value: rowOf('a') }, [])
-    expect(store.counters().insightsTotal).toBe(7)
-    expect(store.rows.get(keyOf('a'))).toEqual({ row: rowOf('a'), isGone: false })
-    store.take({ kind: 'remove', now: EPOCH, key: keyOf('a') }, [])
-    expect(store.rows.get(keyOf('a'))?.isGone).toBe(true)
-  })
-
-  it('goes by the clock of the server, and stands still when nothing more is heard', () => {
-    const { store, clock } = setUp()
-    store.take({ kind: 'tick', now: EPOCH + 60_000 }, [])
-    expect(store.now()).toBe(EPOCH + 60_000)
-    clock.now += 4_000
-    expect(store.now()).toBe(EPOCH + 64_000)
-    clock.now += 60_000
-    expect(store.now()).toBe(EPOCH + 65_000)
-    expect(store.lastNewsAt()).toBe(EPOCH + 60_000)
-    expect(store.status()).toEqual({ kind: 'stale', ageMs: 64_000 })
-  })
-
-  it('says that the connection is lost until the next frame', () => {
-    const { store, clock } = setUp()
-    let told = 0
-    store.subscribeStatus(() => told++)
-    store.take({ kind: 'tick', now: EPOCH }, [])
-    clock.now += 800
-    store.lose()
-    store.lose()
-    expect(store.status()).toEqual({ kind: 'reconnecting', ageMs: 800, isStale: false })
-    expect(told).toBe(2)
-    store.take({ kind: 'tick', now: EPOCH + 800 }, [])
+    store.take({ kind: 'snapshot', now: 50_000, counters: counters(2) }, [])
+    expect(store.counters()).toEqual(counters(2))
     expect(store.status()).toEqual({ kind: 'live', ageMs: 0 })
+  })
+
+  it('takes what a snapshot of its scope leaves out for gone, and nothing outside of the scope', () => {
+    const { store } = createPage()
+    store.rows.put([row('a'), row('b'), row('elsewhere')])
+    store.take({ kind: 'snapshot', now: 50_000, insights: [row('a')] }, [key('a'), key('b')])
+    expect(['a', 'b', 'elsewhere'].map((name) => store.rows.get(key(name))?.isGone)).toEqual([false, true, false])
+    store.take({ kind: 'upsert', now: 50_000, key: key('b'), value: row('b') }, [])
+    store.take({ kind: 'remove', now: 50_000, key: key('a') }, [])
+    expect(['a', 'b'].map((name) => store.rows.get(key(name))?.isGone)).toEqual([true, false])
+  })
+
+  it('is stale by the age of its last frame, and live again with the next', () => {
+    const { store, pass } = createPage()
+    store.take({ kind: 'tick', now: 50_000 }, [])
+    pass(5_000)
+    expect(store.status().kind).toBe('stale')
+    store.lose()
+    expect(store.status()).toEqual({ kind: 'reconnecting', ageMs: 5_000, isStale: true })
+    store.take({ kind: 'tick', now: 55_000 }, [])
+    expect(store.status()).toEqual({ kind: 'live', ageMs: 0 })
+  })
+
+  it('lets its clock stand still once it is stale, and goes by the first frame instead of the page when that is late', () => {
+    const { store, pass } = createPage()
+    expect(store.now()).toBe(50_000)
+    pass(300)
+    store.take({ kind: 'tick', now: 50_100 }, [])
+    expect(store.now()).toBe(50_100)
+    pass(4_000)
+    expect(store.now()).toBe(54_100)
+    pass(60_000)
+    expect(store.now()).toBe(55_100)
+    expect(store.lastNewsAt()).toBe(50_100)
+  })
+
+  it('tells each listener what is its own, until it leaves', () => {
+    const { store } = createPage()
+    const heard: string[] = []
+    const ends = [store.subscribeCounters(() => heard.push('counters')), store.subscribeStatus(() => heard.push('status'))]
+    store.take({ kind: 'tick', now: 50_000 }, [])
+    store.take({ kind: 'upsert', now: 50_000, key: 'counters', value: counters(3) }, [])
+    store.lose()
+    store.lose()
+    expect(heard).toEqual(['status', 'status', 'counters', 'status'])
+    for (const end of ends) end()
+    store.take({ kind: 'upsert', now: 50_000, key: 'counters', value: counters(4) }, [])
+    expect(heard).toHaveLength(4)
   })
 })

@@ -2,86 +2,97 @@ import { describe, expect, it } from 'vitest'
 import type { Key, LiveFrame } from '../../server/model/views.ts'
 import { createLiveSubscription, type LiveListeners, type LiveScope } from './live-subscription.ts'
 
-const keyOf = (name: string): Key => ({ type: 'DataplaneInsight', mesh: 'default', name })
+const key = (name: string): Key => ({ type: 'DataplaneInsight', mesh: 'default', name })
 const tick: LiveFrame = { kind: 'tick', now: 1 }
 
-function setUp() {
-  const opened: { readonly scope: LiveScope; readonly on: LiveListeners; isEnded: boolean }[] = []
-  const timers: { readonly run: () => void; readonly ms: number; isOff: boolean }[] = []
-  const seen: (readonly Key[])[] = []
+function createTab() {
+  const opened: { readonly scope: LiveScope; readonly on: LiveListeners; isOpen: boolean }[] = []
+  const timers = new Set<{ readonly run: () => void; readonly ms: number }>()
+  const frames: (readonly string[])[] = []
   let lost = 0
   const subscription = createLiveSubscription({
     open(scope, on) {
-      const entry = { scope, on, isEnded: false }
-      opened.push(entry)
+      const feed = { scope, on, isOpen: true }
+      opened.push(feed)
       return () => {
-        entry.isEnded = true
+        feed.isOpen = false
       }
     },
-    onFrame: (_, scope) => seen.push(scope),
+    onFrame: (_, scope) => frames.push(scope.map(({ name }) => name)),
     onLost: () => lost++,
     later(run, ms) {
-      const timer = { run, ms, isOff: false }
-      timers.push(timer)
-      return () => {
-        timer.isOff = true
-      }
+      const timer = { run, ms }
+      timers.add(timer)
+      return () => timers.delete(timer)
     },
   })
-  const runTimers = () => {
-    for (const timer of timers.splice(0)) if (!timer.isOff) timer.run()
+  return {
+    subscription,
+    opened,
+    frames,
+    timers,
+    lost: () => lost,
+    open: () => opened.filter(({ isOpen }) => isOpen),
+    pass() {
+      const due = [...timers]
+      timers.clear()
+      for (const { run } of due) run()
+    },
   }
-  const pending = () => timers.filter(({ isOff }) => !isOff).length
-  return { subscription, opened, seen, runTimers, pending, lost: () => lost }
 }
 
-describe('the subscription of a tab', () => {
-  it('begins with the counters alone', () => {
-    const { subscription, opened } = setUp()
-    subscription.start()
-    subscription.start()
-    expect(opened.map(({ scope }) => scope)).toEqual([{ counters: true }])
+describe('the one subscription of a tab', () => {
+  it('follows the counters, and the rows on screen once they have settled', () => {
+    const tab = createTab()
+    tab.subscription.start()
+    tab.subscription.start()
+    expect(tab.opened.map(({ scope }) => scope)).toEqual([{ counters: true }])
+    tab.subscription.setRows([key('a')])
+    tab.subscription.setRows([key('b')])
+    tab.subscription.setRows([key('b')])
+    expect(tab.opened).toHaveLength(1)
+    tab.pass()
+    expect(tab.open().map(({ scope }) => scope)).toEqual([{ counters: true, insights: [key('b')] }])
+    tab.subscription.stop()
   })
 
-  it('follows the rows on screen once they have settled, opening the new before it ends the old', () => {
-    const { subscription, opened, seen, runTimers, pending } = setUp()
-    subscription.start()
-    subscription.setRows([keyOf('a')])
-    subscription.setRows([keyOf('b')])
-    expect(opened).toHaveLength(1)
-    runTimers()
-    expect(opened[1]!.scope).toEqual({ counters: true, insights: [keyOf('b')] })
-    expect(opened.map(({ isEnded }) => isEnded)).toEqual([true, false])
-    opened[0]!.on.onFrame(tick)
-    opened[1]!.on.onFrame(tick)
-    expect(seen).toEqual([[keyOf('b')]])
-    subscription.setRows([keyOf('b')])
-    expect(pending()).toBe(0)
+  it('opens the new scope before it ends the old one, and takes nothing from the old one any more', () => {
+    const tab = createTab()
+    tab.subscription.start()
+    tab.subscription.setRows([key('a')])
+    tab.pass()
+    const [old, present] = tab.opened
+    expect([old?.isOpen, present?.isOpen]).toEqual([false, true])
+    old!.on.onFrame(tick)
+    old!.on.onLost()
+    old!.on.onEnd()
+    present!.on.onFrame(tick)
+    expect(tab.frames).toEqual([['a']])
+    expect(tab.lost()).toBe(0)
+    expect(tab.timers.size).toBe(0)
+    tab.subscription.stop()
   })
 
-  it('is opened again when the server ends it, with the rows of then', () => {
-    const { subscription, opened, runTimers, lost, pending } = setUp()
-    subscription.start()
-    opened[0]!.on.onEnd()
-    opened[0]!.on.onEnd()
-    expect(lost()).toBe(1)
-    subscription.setRows([keyOf('a')])
-    expect(pending()).toBe(1)
-    runTimers()
-    expect(opened[1]!.scope).toEqual({ counters: true, insights: [keyOf('a')] })
+  it('opens again after a second when the server ended it, with the rows that are on screen then', () => {
+    const tab = createTab()
+    tab.subscription.start()
+    tab.opened[0]!.on.onEnd()
+    expect(tab.lost()).toBe(1)
+    expect([...tab.timers].map(({ ms }) => ms)).toEqual([1_000])
+    tab.subscription.setRows([key('a')])
+    expect(tab.timers.size).toBe(1)
+    tab.pass()
+    expect(tab.opened[1]?.scope.insights).toEqual([key('a')])
+    tab.subscription.stop()
   })
 
-  it('leaves nothing behind when it is stopped', () => {
-    const { subscription, opened, seen, pending } = setUp()
-    subscription.start()
-    subscription.setRows([keyOf('a')])
-    subscription.stop()
-    opened[0]!.on.onFrame(tick)
-    opened[0]!.on.onEnd()
-    expect(opened.every(({ isEnded }) => isEnded)).toBe(true)
-    expect(seen).toEqual([])
-    expect(pending()).toBe(0)
-    subscription.setRows([keyOf('b')])
-    expect(pending()).toBe(0)
+  it.each(['open', 'settling', 'waiting to open again'])('leaves nothing behind when it is stopped while %s', (state) => {
+    const tab = createTab()
+    tab.subscription.start()
+    if (state === 'settling') tab.subscription.setRows([key('a')])
+    if (state === 'waiting to open again') tab.opened[0]!.on.onEnd()
+    tab.subscription.stop()
+    if (state !== 'waiting to open again') expect(tab.open()).toEqual([])
+    expect(tab.timers.size).toBe(0)
   })
 })

@@ -3,18 +3,26 @@ import { describe, expect, it } from 'vitest'
 import { nextClockOffset } from './server-clock.ts'
 
 describe('the offset of the server clock', () => {
-  it('is the one of the quickest frame', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 30 }), (ways) => {
-        let offset: number | undefined
-        for (const [index, way] of ways.entries()) offset = nextClockOffset(offset, 1_000_000 + index * 250, index * 250 + way)
-        expect(offset).toBe(1_000_000 - Math.min(...ways))
-      }),
-    )
+  it('is what the first frame says', () => expect(nextClockOffset(undefined, 5_000, 1_000)).toBe(4_000))
+
+  it('follows the quickest frame, and no slower one', () => {
+    expect(nextClockOffset(4_000, 6_000, 1_990)).toBe(4_010)
+    expect(nextClockOffset(4_000, 6_000, 2_300)).toBe(4_000)
   })
 
-  it('follows a clock that was set back or forth', () => {
-    expect(nextClockOffset(1_000_000, 940_100, 100)).toBe(940_000)
-    expect(nextClockOffset(1_000_000, 1_060_100, 100)).toBe(1_060_000)
+  it('is read anew when the clock was set back', () => expect(nextClockOffset(4_000, 3_000, 2_000)).toBe(1_000))
+
+  it('is never above the true one, and within the shortest way below it', () => {
+    fc.assert(
+      fc.property(fc.integer(), fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1 }), (truth, ways) => {
+        let offset: number | undefined
+        let at = 0
+        for (const way of ways) {
+          at += 1_000
+          offset = nextClockOffset(offset, at + truth, at + way)
+        }
+        expect(offset).toBe(truth - Math.min(...ways))
+      }),
+    )
   })
 })

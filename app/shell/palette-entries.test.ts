@@ -1,18 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import { paletteEntries } from './palette-entries.ts'
 
-const labels = (typed: string) => paletteEntries(typed, ['dataplane']).map(({ label }) => label)
+const labels = (typed: string) => paletteEntries(typed, ['dataplane', 'a b']).map(({ label }) => label)
 
 describe('the palette', () => {
-  it('offers the pages first', () => expect(labels('').slice(0, 3)).toEqual(['Overview', 'Insights', 'Sinks']))
-
-  it('finds by any words, in any order and case', () => {
-    expect(labels('dataplane TUNE')).toEqual(['Tune dataplane', 'Insights with “dataplane TUNE” in mesh or name'])
+  it('begins with the pages, and has every sink', () => {
+    expect(labels('').slice(0, 3)).toEqual(['Overview', 'Insights', 'Sinks'])
+    expect(labels('')).toContain('Tune dataplane')
   })
 
-  it('always offers to search for what was typed', () => {
-    expect(paletteEntries(' web-1 ', [])).toEqual([
-      { href: '/insights?q=web-1', label: 'Insights with “web-1” in mesh or name', hint: 'search' },
-    ])
+  it('keeps what has all the words, in any order and case', () => {
+    expect(labels('insights STALE')).toEqual(['Stale insights', 'Insights with “insights STALE” in mesh or name'])
+  })
+
+  it('can always search the insights for what was typed', () => {
+    expect(paletteEntries(' dp 7 ', []).at(-1)?.href).toBe('/insights?q=dp+7')
+    expect(labels('   ')).toEqual(labels(''))
+  })
+
+  it('leads to a sink whatever its name', () => {
+    expect(paletteEntries('tune a b', ['a b'])[0]?.href).toBe('/sinks?tune=a%20b')
   })
 })

@@ -2,50 +2,52 @@ import { describe, expect, it } from 'vitest'
 import type { Counters, FreshnessStrip, SinkRow } from '../../server/model/views.ts'
 import { problemsOf } from './problems.ts'
 
-const sink = (lastError: SinkRow['lastError']) => ({ name: 'dataplane', lastError }) as SinkRow
-const strip = (stale: number, oldestPendingMs: number): FreshnessStrip => ({
-  type: 'DataplaneInsight',
-  cadenceMs: 10_000,
-  counts: { fresh: 100, late: 3, stale, offline: 2, unknown: 0 },
-  buckets: [],
-  oldestPendingMs,
-})
-const well = {
+const well: Pick<Counters, 'storeProblem' | 'sinks' | 'strips' | 'eventLoopLagMs'> = {
   storeProblem: null,
-  sinks: [sink(null)],
-  strips: [strip(0, 4_000)],
+  sinks: [{ name: 'dataplane', lastError: null } as SinkRow],
+  strips: [strip({})],
   eventLoopLagMs: { p50: 1, p99: 12 },
-  rejecting: 3,
-} as unknown as Counters
-const titles = (change: Partial<Counters>) => problemsOf({ ...well, ...change }).map(({ title }) => title)
+}
+const problems = (wrong: Partial<typeof well>) => problemsOf({ ...well, ...wrong } as Counters)
 
-describe('problems', () => {
-  it('there are none when all is well: some late, offline or rejecting are not one', () => expect(problemsOf(well)).toEqual([]))
+function strip(wrong: Partial<FreshnessStrip['counts']>, oldestPendingMs = 0): FreshnessStrip {
+  const counts = { fresh: 9, late: 0, stale: 0, offline: 0, unknown: 0, ...wrong }
+  return { type: 'DataplaneInsight', cadenceMs: 10_000, counts, buckets: [], oldestPendingMs }
+}
 
-  it('name what is wrong, the gravest first', () => {
-    expect(
-      titles({
-        storeProblem: { message: 'database is locked', since: 5 },
-        sinks: [sink({ message: 'disk I/O error', at: 6 })],
-        strips: [strip(1, 48_000)],
-        eventLoopLagMs: { p50: 3, p99: 450 },
-      }),
-    ).toEqual([
+describe('what is wrong', () => {
+  it('is nothing when all is well, and nothing for what is late, offline or not yet flushed', () => {
+    expect(problems({})).toEqual([])
+    expect(problems({ strips: [strip({ late: 3, offline: 2, unknown: 1 })] })).toEqual([])
+  })
+
+  it('is told from the gravest on', () => {
+    const all = problems({
+      storeProblem: { message: 'the disk is full', since: 42 },
+      sinks: [{ name: 'dataplane', lastError: { message: 'timed out', at: 43 } } as SinkRow],
+      strips: [strip({ stale: 1 }, 48_000)],
+      eventLoopLagMs: { p50: 1, p99: 350 },
+    })
+    expect(all.map(({ title }) => title)).toEqual([
       'The store does not answer, so nothing is written',
       'The dataplane sink fails to write',
       '1 DataplaneInsight is stale',
-      'The event loop is up to 450 ms late',
+      'The event loop is up to 350 ms late',
     ])
+    expect(all.map(({ since }) => since)).toEqual([42, 43, null, null])
+    expect(all.map(({ severity }) => severity)).toEqual(['bad', 'bad', 'bad', 'warn'])
   })
 
-  it('tell a change that waits from a heartbeat that stands still', () => {
-    const [waiting] = problemsOf({ ...well, strips: [strip(9, 48_000)] })
-    expect(waiting).toMatchObject({
-      title: '9 DataplaneInsights are stale',
-      evidence: 'The oldest change has waited 48 s where one is due every 10 s.',
-      link: { to: { page: 'insights', freshness: 'stale' } },
-    })
-    const [still] = problemsOf({ ...well, strips: [strip(9, 2_000)] })
-    expect(still?.evidence).toBe('Their heartbeat has not moved for three times its cadence.')
+  it('says whether changes wait or a heartbeat is missing', () => {
+    expect(problems({ strips: [strip({ stale: 2 }, 48_000)] })[0]?.evidence).toBe(
+      'The oldest change has waited 48 s where one is due every 10 s.',
+    )
+    expect(problems({ strips: [strip({ stale: 2 }, 2_000)] })[0]?.evidence).toBe(
+      'Their heartbeat has not moved for three times its cadence.',
+    )
+  })
+
+  it('leads to the insights of that level', () => {
+    expect(problems({ strips: [strip({ stale: 2 })] })[0]?.link?.to).toEqual({ page: 'insights', freshness: 'stale' })
   })
 })
