@@ -7,6 +7,7 @@ export default defineConfig({
   // Journeys measure ages and cadences: they have the machine for themselves.
   workers: 1,
   retries: 0,
+  timeout: 60_000,
   forbidOnly: true,
   reporter: 'list',
   use: {

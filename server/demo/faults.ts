@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import type { DemoFault } from '../model/views.ts'
-import { CLUSTER, ENDPOINT, LISTENER } from './ads-protocol.ts'
+import { ENDPOINT, LISTENER } from './ads-protocol.ts'
 import type { Rejection } from './conversation.ts'
 import type { DataPlane } from './data-plane.ts'
 
@@ -31,7 +31,6 @@ const CHATTER_EVERY_MS = 400
 
 const standing: Rejection = { typeUrl: LISTENER, reason: 'simulated: error adding listener inbound: filter chain match is not unique' }
 const wave: Rejection = { typeUrl: ENDPOINT, reason: 'simulated: endpoint priority must be contiguous' }
-const waveClusters: Rejection = { typeUrl: CLUSTER, reason: 'simulated: cluster has an unknown load balancing policy' }
 
 export function createFaults({ clock, random, fleet, onChange }: FaultDeps): Faults {
   const active = new Set<string>()
@@ -44,8 +43,13 @@ export function createFaults({ clock, random, fleet, onChange }: FaultDeps): Fau
   const switches: Readonly<Record<string, { label: string; description: string; apply: (on: boolean) => void }>> = {
     'nack-wave': {
       label: 'NACK wave',
-      description: `${waving.length} data planes refuse the next endpoints or clusters they are sent, until it is switched off.`,
-      apply: (on) => waving.forEach((dataPlane, index) => dataPlane.rejectWith(on ? (index % 4 === 0 ? waveClusters : wave) : undefined)),
+      description: `${waving.length} data planes refuse the endpoints they are sent, until it is switched off.`,
+      apply(on) {
+        for (const dataPlane of waving) {
+          dataPlane.rejectWith(on ? wave : undefined)
+          dataPlane.chatter()
+        }
+      },
     },
     'conflict-storm': {
       label: 'Conflict storm',

@@ -1,0 +1,81 @@
+import type { InsightDetail, InsightRow, SessionRow } from '../server/model/views.ts'
+import { expect, startTidewatch, test as base, type Tidewatch } from './tidewatch.ts'
+
+/** Journeys through the demo: its own fleet, faults switched on the page as a newcomer would. */
+const test = base.extend<object, { demo: Tidewatch }>({
+  demo: [
+    async ({}, use) => {
+      const demo = await startTidewatch({ flags: ['--demo'] })
+      await expect.poll(async () => (await demo.call<{ total: number }>('insights.list')).total, { timeout: 30_000 }).toBeGreaterThan(190)
+      await use(demo)
+      await demo.stop()
+    },
+    { scope: 'worker', timeout: 60_000 },
+  ],
+  baseURL: async ({ demo }, use) => {
+    await use(demo.url)
+  },
+})
+
+test('the fleet is labelled as simulated, and half of it speaks delta', async ({ page, demo }) => {
+  await page.goto('/')
+  await expect(page.getByRole('heading', { name: 'Simulated fleet' })).toBeVisible()
+  const { items } = await demo.call<{ items: SessionRow[] }>('sessions.list')
+  const delta = items.filter(({ variant }) => variant === 'delta').length
+  expect(delta).toBeGreaterThan(items.length / 4)
+  expect(delta).toBeLessThan((items.length * 3) / 4)
+})
+
+test('the reason of a data plane that refuses its listeners is read on Streams', async ({ page }) => {
+  await page.goto('/streams')
+  await expect(page.getByText(/filter chain match is not unique/).first()).toBeVisible({ timeout: 15_000 })
+})
+
+test('a NACK wave is seen, and over when it is switched off', async ({ page, demo }) => {
+  const rejecting = async () => (await demo.call<{ counters: { rejecting: number } }>('overview.counters')).counters.rejecting
+  await page.goto('/')
+  await page.getByRole('switch', { name: 'NACK wave' }).click()
+  await expect.poll(rejecting, { timeout: 15_000 }).toBeGreaterThan(40)
+  await page.getByRole('switch', { name: 'NACK wave' }).click()
+  await expect.poll(rejecting, { timeout: 15_000 }).toBeLessThan(10)
+})
+
+test('a mass reconnect is over within seconds, with everybody back', async ({ page, demo }) => {
+  await page.goto('/')
+  await page.getByRole('switch', { name: 'Mass reconnect' }).click()
+  await expect(page.getByRole('switch', { name: 'Mass reconnect' })).not.toBeChecked({ timeout: 15_000 })
+  await expect
+    .poll(async () => (await demo.call<{ items: unknown[] }>('sessions.list')).items.length, { timeout: 15_000 })
+    .toBeGreaterThan(190)
+})
+
+test('in a conflict storm the page names both writers within seconds, and neither loses its fields', async ({ page, demo }) => {
+  await page.goto('/')
+  await page.getByRole('switch', { name: 'Conflict storm' }).click()
+  await page.goto('/conflicts')
+  const matrix = page.getByRole('table').first()
+  await expect(matrix).toContainText('dataplane-sink', { timeout: 20_000 })
+  await expect(matrix).toContainText('identity')
+  await page.goto('/')
+  await expect(page.getByText(/benign \d*[1-9]/).first()).toBeVisible({ timeout: 15_000 })
+  expect(await (await fetch(`${demo.url}/metrics`)).text()).toMatch(
+    /tidewatch_store_conflicts_total\{writer="identity",lost_to="dataplane-sink",type="DataplaneInsight",severity="benign"\} [1-9]/,
+  )
+
+  const { items } = await demo.call<{ items: InsightRow[] }>('insights.list', { limit: 50 })
+  const details = await Promise.all(
+    items.filter(({ online }) => online).map(({ key }) => demo.call<InsightDetail>('insights.get', { key }).catch(() => undefined)),
+  )
+  const known = details.filter((detail) => detail !== undefined)
+  expect(known.length).toBeGreaterThan(20)
+  for (const { subscriptions, mtls } of known) {
+    expect(subscriptions.length).toBeGreaterThan(0)
+    expect(mtls?.certificateRegenerations).toBeGreaterThan(0)
+  }
+  await page.getByRole('switch', { name: 'Conflict storm' }).click()
+  await expect(page.getByRole('switch', { name: 'Conflict storm' })).not.toBeChecked({ timeout: 10_000 })
+})
+
+test('nothing was rejected that nobody looked at', async ({ demo }) => {
+  expect(await (await fetch(`${demo.url}/metrics`)).text()).toContain('tidewatch_unhandled_rejections_total 0')
+})
