@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path'
 import type { ServiceDefinition } from '@grpc/grpc-js'
 import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader'
 import type { Any } from '../gen/google/protobuf/Any.ts'
+// What the types in server/gen are made from, too (scripts/grpc-types.js).
+import protoFiles from './proto-files.json' with { type: 'json' }
 
 /** The messages of xDS, loaded from the .proto files that come with the gRPC xDS client. Takes about 0.3 s and 17 MB, once. */
 export interface Protos {
@@ -13,26 +15,12 @@ export interface Protos {
   unpack<T>(type: string, bytes: Buffer): T
 }
 
-const FILES = [
-  'envoy/service/discovery/v3/ads.proto',
-  'envoy/config/listener/v3/listener.proto',
-  'envoy/config/route/v3/route.proto',
-  'envoy/config/cluster/v3/cluster.proto',
-  'envoy/config/endpoint/v3/endpoint.proto',
-  'envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.proto',
-  'envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy.proto',
-  'envoy/extensions/filters/http/router/v3/router.proto',
-  'envoy/extensions/transport_sockets/tls/v3/secret.proto',
-  'envoy/extensions/transport_sockets/tls/v3/tls.proto',
-  'envoy/extensions/upstreams/http/v3/http_protocol_options.proto',
-]
-
 export const TYPE_URL_PREFIX = 'type.googleapis.com/'
 
 export function loadProtos(): Protos {
   const folder = join(dirname(createRequire(import.meta.url).resolve('@grpc/grpc-js-xds/package.json')), 'deps')
-  const definitions = loadSync(FILES, {
-    includeDirs: ['envoy-api', 'xds', 'protoc-gen-validate', 'googleapis'].map((each) => join(folder, each)),
+  const definitions = loadSync(protoFiles.files, {
+    includeDirs: protoFiles.includeDirs.map((each) => join(folder, each)),
     keepCase: true,
     longs: Number,
     enums: String,
