@@ -1,6 +1,6 @@
 'use client'
 
-import { type ComponentType, lazy, Suspense } from 'react'
+import { type ComponentType, lazy, Suspense, useState } from 'react'
 
 export interface DialogState {
   readonly isOpen: boolean
@@ -9,28 +9,34 @@ export interface DialogState {
 
 /** What opens over a page is not part of its first load; it is fetched once the page is there, so that it opens without a server too. */
 const loaders = {
-  palette: () => import('./palette.tsx').then(({ Palette }) => ({ default: Palette })),
-  help: () => import('./help-dialog.tsx').then(({ HelpDialog }) => ({ default: HelpDialog })),
-  operator: () => import('./operator-dialog.tsx').then(({ OperatorDialog }) => ({ default: OperatorDialog })),
-  navigation: () => import('./navigation-dialog.tsx').then(({ NavigationDialog }) => ({ default: NavigationDialog })),
-}
+  palette: () => import('./palette.tsx').then(({ Palette }) => Palette),
+  help: () => import('./help-dialog.tsx').then(({ HelpDialog }) => HelpDialog),
+  operator: () => import('./operator-dialog.tsx').then(({ OperatorDialog }) => OperatorDialog),
+  navigation: () => import('./navigation-dialog.tsx').then(({ NavigationDialog }) => NavigationDialog),
+} satisfies Record<string, () => Promise<ComponentType<DialogState>>>
 export type DialogName = keyof typeof loaders
 
-const dialogs: Readonly<Record<DialogName, ComponentType<DialogState>>> = {
-  palette: lazy(loaders.palette),
-  help: lazy(loaders.help),
-  operator: lazy(loaders.operator),
-  navigation: lazy(loaders.navigation),
+const names = Object.keys(loaders) as readonly DialogName[]
+/** Those that are here already: drawn at once, so that what is typed right after the shortcut goes into them. */
+const loaded = new Map<DialogName, ComponentType<DialogState>>()
+
+async function load(name: DialogName): Promise<ComponentType<DialogState>> {
+  const dialog = await loaders[name]()
+  loaded.set(name, dialog)
+  return dialog
 }
 
 export function preloadDialogs(): void {
   // One that could not be fetched now is fetched when it is opened.
-  for (const load of Object.values(loaders)) load().catch(() => {})
+  for (const name of names) load(name).catch(() => {})
 }
 
 export function LazyDialog({ name, ...state }: DialogState & { readonly name: DialogName }) {
-  const Content = dialogs[name]
-  if (!state.isOpen) return null
+  return state.isOpen ? <OpenDialog name={name} {...state} /> : null
+}
+
+function OpenDialog({ name, ...state }: DialogState & { readonly name: DialogName }) {
+  const [Content] = useState(() => loaded.get(name) ?? lazy(async () => ({ default: await load(name) })))
   return (
     <Suspense fallback={null}>
       <Content {...state} />
