@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeClock } from '../lib/fake-clock.ts'
+import { CoreError } from '../lib/errors.ts'
+import { createFakeClock, type FakeClock } from '../lib/fake-clock.ts'
 import { createTunable } from '../lib/tunable.ts'
 import { loadKinds } from '../model/load-kinds.ts'
 import type { Dataplane } from '../model/kinds/dataplane.ts'
 import { createMemoryStore } from '../store/memory-store.ts'
-import { createUpsert } from '../store/upsert.ts'
-import { createLifecycle } from './lifecycle.ts'
+import type { ResourceStore } from '../store/resource-store.ts'
+import { createUpsert, type Upsert } from '../store/upsert.ts'
+import { createLifecycle, type Lifecycle } from './lifecycle.ts'
 
 const subject = { type: 'Dataplane', mesh: 'default', name: 'web-1' }
 const dataplane: Dataplane = { networking: { address: '127.0.0.1', inbound: [], outbound: [] } }
@@ -17,6 +19,8 @@ async function make(instance = 'cp-1', shared?: ReturnType<typeof createMemorySt
   const store = shared ?? createMemoryStore({ clock, kinds: await loadKinds(), instance })
   if (shared === undefined) await store.create({ key: { type: 'Mesh', mesh: '', name: 'default' }, spec: {} }, { writer: 'test' })
   const upsert = createUpsert({ store, clock, random: () => 0.5 })
+  const deregistrationDelayMs = createTunable(DELAY)
+  const faults: string[] = []
   const retry = () => ({ baseBackoffMs: 10, maxBackoffMs: 100, maxTimes: 5, jitterPercent: 0 })
   const lifecycle = createLifecycle({
     clock,
@@ -24,9 +28,9 @@ async function make(instance = 'cp-1', shared?: ReturnType<typeof createMemorySt
     cache: store,
     upsert,
     retry,
-    deregistrationDelayMs: createTunable(DELAY),
+    deregistrationDelayMs,
     instance,
-    onError: (what, error) => expect.fail(`${what}: ${String(error)}`),
+    onError: (what, error) => faults.push(`${what}: ${String(error)}`),
   })
   const ending = new AbortController()
   const running = lifecycle.run(ending.signal)
@@ -42,12 +46,30 @@ async function make(instance = 'cp-1', shared?: ReturnType<typeof createMemorySt
     lifecycle,
     isThere,
     register,
+    deregistrationDelayMs,
+    faults,
     async stop() {
       ending.abort()
       await running
+      expect(faults).toEqual([])
       expect(clock.pending()).toBe(0)
     },
   }
+}
+
+/** One whose writes go the given way. */
+function createLifecycleOver(store: ResourceStore, clock: FakeClock, around: (write: () => Promise<unknown>) => Promise<never>): Lifecycle {
+  const upsert = createUpsert({ store, clock, random: () => 0.5 })
+  return createLifecycle({
+    clock,
+    store,
+    cache: store,
+    upsert: ((...args: Parameters<Upsert>) => around(() => upsert(...args))) as Upsert,
+    retry: () => ({ baseBackoffMs: 10, maxBackoffMs: 100, maxTimes: 5, jitterPercent: 0 }),
+    deregistrationDelayMs: createTunable(DELAY),
+    instance: 'cp-1',
+    onError: (what, error) => expect.fail(`${what}: ${String(error)}`),
+  })
 }
 
 describe('registration', () => {
@@ -143,6 +165,81 @@ describe('deregistration', () => {
     lifecycle.left(subject, 's1')
     await clock.advance(DELAY * 2)
     expect(await isThere()).toBe(true)
+    await stop()
+  })
+
+  it('waits for the last of several streams, also for one that brought no Dataplane of its own', async () => {
+    const { clock, register, lifecycle, isThere, stop } = await make()
+    await register('s1')
+    await lifecycle.register({ subject, sessionId: 's2', dataplane: undefined, signal })
+    lifecycle.left(subject, 's1')
+    await clock.advance(DELAY * 2)
+    expect(await isThere()).toBe(true)
+    lifecycle.left(subject, 's2')
+    await clock.advance(DELAY)
+    expect(await isThere()).toBe(false)
+    await stop()
+  })
+
+  it('comes also for a registration that was cut off after its write', async () => {
+    const { clock, store, lifecycle, isThere, stop } = await make()
+    const cutOff = createLifecycleOver(store, clock, async (write) => {
+      await write()
+      throw new CoreError('aborted', 'the stream ended')
+    })
+    await expect(cutOff.register({ subject, sessionId: 's1', dataplane, signal })).rejects.toMatchObject({ code: 'aborted' })
+    expect(await isThere()).toBe(true)
+    await clock.advance(DELAY)
+    expect(await isThere()).toBe(false)
+    expect(cutOff.pending() + lifecycle.pending()).toBe(0)
+    await stop()
+  })
+
+  it('is tried again when the store could not do it, and says so', async () => {
+    const { clock, store, register, lifecycle, isThere, faults, stop } = await make()
+    await register('s1')
+    let failures = 2
+    const { delete: really } = store
+    store.delete = (key, options) => {
+      if (failures-- > 0) return Promise.reject(new CoreError('unavailable', 'the store does not answer'))
+      return really(key, options)
+    }
+    lifecycle.left(subject, 's1')
+    await clock.advance(DELAY)
+    expect(await isThere()).toBe(true)
+    await clock.advance(2_000)
+    expect(await isThere()).toBe(false)
+    expect(faults.splice(0)).toEqual(Array(2).fill(expect.stringMatching(/remove the Dataplane default.web-1.*does not answer/)))
+    await stop()
+  })
+
+  it('looks again when the Dataplane was written meanwhile: an edit of its labels does not keep it', async () => {
+    const { clock, store, register, lifecycle, isThere, stop } = await make()
+    await register('s1')
+    const { get: really } = store
+    let edits = 1
+    store.get = async (key, options) => {
+      const read = await really(key, options)
+      if (edits-- > 0) await store.update({ ...read, labels: { edited: 'yes' } }, { writer: 'operator' })
+      return read as never
+    }
+    lifecycle.left(subject, 's1')
+    await clock.advance(DELAY)
+    store.get = really
+    expect(await isThere()).toBe(false)
+    await stop()
+  })
+
+  it('comes by the delay that is set now, counted from the end of the stream', async () => {
+    const { clock, register, lifecycle, isThere, deregistrationDelayMs, stop } = await make()
+    await register('s1')
+    lifecycle.left(subject, 's1')
+    await clock.advance(2_000)
+    deregistrationDelayMs.set(3_000)
+    await clock.advance(999)
+    expect(await isThere()).toBe(true)
+    await clock.advance(1)
+    expect(await isThere()).toBe(false)
     await stop()
   })
 })
