@@ -2,6 +2,7 @@
 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { FaultSwitches } from '../../components/overview/fault-switches.tsx'
+import { codeOf } from '../insights/problem-text.ts'
 import { useTRPC } from '../trpc-client.tsx'
 
 /** A fault may end by itself: asked again while it is looked at. */
@@ -19,8 +20,12 @@ export function DemoPanel() {
     <FaultSwitches
       faults={faults.data.items}
       moving={set.isPending ? set.variables.name : undefined}
-      problem={set.error?.message}
+      problem={set.error === null ? undefined : switchProblem(set.error)}
       onSet={(name, active) => set.mutate({ name, active })}
     />
   )
+}
+
+function switchProblem(error: { readonly message: string }): string {
+  return codeOf(error) === undefined ? 'Tidewatch does not answer: nothing was switched.' : error.message
 }

@@ -11,6 +11,7 @@ import { StreamsPanel } from '../../components/overview/streams-panel.tsx'
 import { Panel } from '../../components/ui/panel.tsx'
 import type { Freshness } from '../../server/model/freshness.ts'
 import { insightsHref } from '../insights/search-params.ts'
+import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
 import { useCounters } from '../live/use-live.ts'
 import { useTRPC } from '../trpc-client.tsx'
 import { DemoPanel } from './demo-panel.tsx'
@@ -18,7 +19,9 @@ import { DemoPanel } from './demo-panel.tsx'
 export function OverviewClient() {
   const trpc = useTRPC()
   const counters = useCounters()
-  const { data: self } = useSuspenseQuery(trpc.instances.self.queryOptions())
+  const { data: self, refetch } = useSuspenseQuery(trpc.instances.self.queryOptions())
+  // Whoever answers after a silence may be another process, on other ports.
+  useWhenLiveAgain(() => void refetch())
   return (
     <div className="flex flex-col gap-3">
       <ProblemList problems={problemsOf(counters)} hrefOf={hrefOfProblem} />

@@ -23,12 +23,12 @@ function StaleBanner() {
   const isReconnecting = useLiveStatus(({ kind }) => kind === 'reconnecting')
   const { store } = useLive()
   return (
-    <p className="mx-4 mb-3 rounded-lg border border-stale/50 bg-stale/10 px-3.5 py-2 lg:mx-5.5">
+    <section aria-label="Age of the data" className="mx-4 mb-3 rounded-lg border border-stale/50 bg-stale/10 px-3.5 py-2 lg:mx-5.5">
       <b className="font-semibold">No news from Tidewatch for {formatSpan(silentSeconds * 1000)}.</b>{' '}
       <span className="text-ink">
         What you see is as of <Time at={store.lastNewsAt()} />; {isReconnecting ? 'connecting again, ' : ''}it is current again by itself as
         soon as the server answers.
       </span>
-    </p>
+    </section>
   )
 }

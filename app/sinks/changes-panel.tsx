@@ -1,11 +1,13 @@
 'use client'
 
 import { useQuery } from '@tanstack/react-query'
+import { formatQuantity } from '../../components/format.ts'
 import { ChangeList } from '../../components/sinks/change-list.tsx'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
 import { Panel } from '../../components/ui/panel.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import { useOnChange } from '../insights/use-on-change.ts'
+import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
 import { useCounters } from '../live/use-live.ts'
 import { useTRPC } from '../trpc-client.tsx'
 import { useOperatorName } from '../use-operator-name.ts'
@@ -22,9 +24,10 @@ export function ChangesPanel() {
     sinks.map(({ intervalMs, backoffMs, adopted }) => `${intervalMs} ${backoffMs} ${adopted.version}`).join(),
   )
   useOnChange(inForce, () => void history.refetch(), REREAD_MS)
+  useWhenLiveAgain(() => void history.refetch())
   const you = useOperatorName()
   return (
-    <Panel title="Changes" aside={changes !== undefined && changes.length > 1 ? `the last ${changes.length}` : undefined}>
+    <Panel title="Changes" aside={changes !== undefined && changes.length > 1 ? formatQuantity(changes.length, 'change') : undefined}>
       {changes !== undefined ? (
         <ChangeList changes={changes} you={you} />
       ) : history.error !== null ? (

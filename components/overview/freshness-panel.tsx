@@ -12,13 +12,13 @@ export interface FreshnessPanelProps {
   readonly hrefOf: (type: string, level: Freshness) => string
 }
 
-const grid = 'grid grid-cols-1 gap-x-4 gap-y-1.5 lg:grid-cols-[9.5rem_minmax(0,1fr)_18.5rem] lg:items-center'
+const grid = 'grid grid-cols-1 gap-x-4 gap-y-1.5 lg:grid-cols-[9.5rem_minmax(0,1fr)_21rem] lg:items-center'
 const fills: Readonly<Record<Freshness, string>> = { fresh: 'fill-fresh', late: 'fill-late', stale: 'fill-stale', offline: '', unknown: '' }
 
 /** How many insights are how late, by type: what lies beyond a tide line is late, or stale. */
 export function FreshnessPanel({ strips, hrefOf }: FreshnessPanelProps) {
   return (
-    <Panel title="Freshness" aside={<Legend />} className="live-values">
+    <Panel title="Freshness" aside={<Legend hasUnknown={strips.some(({ counts }) => counts.unknown > 0)} />} className="live-values">
       <div>
         {strips.map((strip) => (
           <Strip key={strip.type} strip={strip} hrefOf={hrefOf} />
@@ -31,11 +31,11 @@ export function FreshnessPanel({ strips, hrefOf }: FreshnessPanelProps) {
   )
 }
 
-function Legend() {
+function Legend({ hasUnknown }: { readonly hasUnknown: boolean }) {
   return (
     <span className="flex flex-wrap items-center gap-x-3">
       {freshnessLevels
-        .filter((level) => level !== 'unknown')
+        .filter((level) => level !== 'unknown' || hasUnknown)
         .map((level) => (
           <FreshnessMark key={level} level={level} />
         ))}

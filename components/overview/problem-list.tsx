@@ -11,7 +11,7 @@ export interface ProblemListProps {
 export function ProblemList({ problems, hrefOf }: ProblemListProps) {
   if (problems.length === 0) return null
   return (
-    <section aria-label="Problems" className="flex flex-col gap-3">
+    <section aria-label="Problems" className="live-values flex flex-col gap-3">
       {problems.map(({ id, severity, title, evidence, since, link }) => (
         <article
           key={id}
@@ -30,7 +30,7 @@ export function ProblemList({ problems, hrefOf }: ProblemListProps) {
             <p className="text-muted">
               {since !== null && (
                 <>
-                  Since <Time at={since} />.{' '}
+                  Since <Time at={since} />:{' '}
                 </>
               )}
               {evidence}

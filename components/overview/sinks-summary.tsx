@@ -21,15 +21,22 @@ export function SinksSummary({ sinks, sinksHref }: { readonly sinks: readonly Si
             <div>
               <h3 className="font-semibold">{sink.name}</h3>
               <p className="text-xs text-muted">
-                every {formatExactSpan(sink.intervalMs)} · {formatQuantity(sink.sessions, 'session')} · {formatRate(sink.writesPerSecond)}{' '}
-                written · lag p99 {formatSpan(sink.lagMs.p99)}
+                every {formatExactSpan(sink.intervalMs)} ·{' '}
+                {sink.sessions === 0
+                  ? 'no session'
+                  : `${formatQuantity(sink.sessions, 'session')} · ${formatRate(sink.writesPerSecond)} written · lag p99 ${formatSpan(sink.lagMs.p99)}`}
               </p>
             </div>
-            {sink.lastError === null ? <Badge tone="good">writing</Badge> : <Badge tone="bad">failing</Badge>}
+            <SinkState {...sink} />
           </li>
         ))}
       </ul>
       {sinks.length === 0 && <p className="text-muted">No sink runs in this instance.</p>}
     </Panel>
   )
+}
+
+function SinkState({ lastError, sessions }: SinkRow) {
+  if (lastError !== null) return <Badge tone="bad">failing</Badge>
+  return sessions === 0 ? <Badge tone="quiet">idle</Badge> : <Badge tone="good">writing</Badge>
 }

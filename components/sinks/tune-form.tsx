@@ -242,7 +242,7 @@ function CommandLine({ lines }: { readonly lines: readonly string[] }) {
   return (
     <figure>
       <figcaption className="text-muted">The same from a shell</figcaption>
-      <pre className="mt-1 rounded-md bg-soft px-3 py-2 break-all whitespace-pre-wrap">
+      <pre className="mt-1 rounded-md bg-soft px-3 py-2 wrap-anywhere whitespace-pre-wrap">
         <code>{lines.join('\n')}</code>
       </pre>
     </figure>
