@@ -2,18 +2,22 @@
  * The process: reads its configuration, builds the control plane, serves pages, API, metrics and health over HTTP, and
  * stops in order, with last flushes, on a signal or a fatal error.
  */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { type Logger, pino } from 'pino'
 import { publishHandle } from './api/handle.ts'
 import { type ApiHandler, createApiHandler } from './api/http-handler.ts'
 import { refuseHost } from './api/origin-guard.ts'
-import { createSystemClock } from './lib/clock.ts'
 import { CoreError, isCoreError } from './lib/errors.ts'
+import { toHostPort } from './lib/host-port.ts'
 import { newRandomId } from './lib/random.ts'
 import { createPages, type Pages } from './pages.ts'
-import { type Config, readProcessConfig } from './runtime/config.ts'
+import { type Config, readProcessConfig, usage } from './runtime/config.ts'
 import { createControlPlane, type Overrides, type RunningControlPlane } from './runtime/create-control-plane.ts'
 
 /** A script follows up to 200 rows by GET, and their keys are in the URL: Node's 16 KB are too few. */
@@ -26,59 +30,84 @@ const STOP_WITHIN_MS = 9_000
 if (import.meta.main) await runTidewatch(process.argv.slice(2))
 
 /** Runs until a signal or a fatal error, and ends the process with 0, 1 (fatal) or 2 (refused to start, with one line that says why). */
-export async function runTidewatch(args: readonly string[], overrides: Overrides = {}): Promise<void> {
-  // Next and others print there; stdout is for the one line that scripts read.
+export async function runTidewatch(args: readonly string[], overrides: Overrides = {}): Promise<never> {
+  // Next and others print there; stdout is for the one line that scripts read, if they still do.
   console.log = console.error
+  process.stdout.on('error', () => undefined)
+  if (args.includes('--help')) {
+    process.stdout.write(usage())
+    process.exit(0)
+  }
   try {
-    const config = readProcessConfig(args)
-    const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
-    await serve(config, log, overrides)
+    process.exit(await serve(readProcessConfig(args), overrides))
   } catch (error) {
-    if (!isCoreError(error)) throw error
-    console.error(`tidewatch: ${error.message}`)
-    process.exit(EXIT_REFUSED)
+    console.error('tidewatch:', isCoreError(error) ? error.message : error)
+    process.exit(isCoreError(error) ? EXIT_REFUSED : EXIT_FATAL)
   }
 }
 
-async function serve(config: Config, log: Logger, overrides: Overrides): Promise<void> {
-  const clock = createSystemClock()
+/** Resolves with the exit code when it was asked to stop and has; rejects when it could not start, having closed what it opened. */
+async function serve(asked: Config, overrides: Overrides): Promise<number> {
+  const config = asked.demo ? { ...asked, dataDir: throwAwayFolder() } : asked
+  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
   const stopping = new AbortController()
   let exitCode = 0
   const stop = (code: number) => {
     exitCode = Math.max(exitCode, code)
     stopping.abort()
   }
+  // `on`, never `once`: Ctrl-C comes twice, and the second must not kill the last flush.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(0))
+
+  const pages = config.noUi ? undefined : await createPages(config)
   const controlPlane = await createControlPlane(config, log, overrides)
   const api = createApiHandler(controlPlane, { logger: log })
   publishHandle(api.handle)
-  const pages = config.noUi ? undefined : await createPages(config)
   catchEverything(log, { controlPlane, stop })
+  const server = createHttpServer({ config, log, controlPlane, api, pages })
 
-  await controlPlane.listen()
   const running = controlPlane.run(stopping.signal)
-  await controlPlane.board.ready()
-  const server = createHttpServer({ controlPlane, api, pages, dev: config.dev })
-  const url = await listen(server, config)
-  controlPlane.setUrl(url)
-  const { xds, kds, pid } = controlPlane.self()
-  process.stdout.write(`${JSON.stringify({ msg: 'listening', url, xds, kds, pid })}\n`)
-  log.info({ url, xds }, 'Tidewatch listens')
-
-  if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve, { once: true }))
-  log.info('stopping: last flushes')
-  const deadline = clock.at(clock.monotonic() + STOP_WITHIN_MS, () => {
-    log.error(`not stopped within ${STOP_WITHIN_MS} ms`)
-    process.exit(EXIT_FATAL)
-  })
-  server.close()
-  server.closeIdleConnections()
-  await api.close()
-  await running
-  server.closeAllConnections()
-  await controlPlane.close()
-  deadline.cancel()
+  const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve(), { once: true }))
+  try {
+    await Promise.race([start().then(() => stopped), stopped])
+    log.info('stopping: last flushes')
+  } finally {
+    stopping.abort()
+    await shutDown()
+  }
   log.info('stopped')
-  process.exit(exitCode)
+  return exitCode
+
+  async function start() {
+    await controlPlane.listen()
+    const url = await listen(server, { config, log })
+    controlPlane.setUrl(url)
+    const { xds, kds, pid } = controlPlane.self()
+    process.stdout.write(`${JSON.stringify({ msg: 'listening', url, xds, kds, pid })}\n`)
+    log.info({ url, xds }, 'Tidewatch listens')
+  }
+
+  async function shutDown() {
+    const { clock } = controlPlane
+    const deadline = clock.at(clock.monotonic() + STOP_WITHIN_MS, () => {
+      log.fatal(`not stopped within ${STOP_WITHIN_MS} ms`)
+      process.exit(EXIT_FATAL)
+    })
+    server.close()
+    server.closeIdleConnections()
+    await api.close()
+    await running
+    server.closeAllConnections()
+    await controlPlane.close()
+    deadline.cancel()
+  }
+}
+
+/** Where the demo keeps its data: gone with the process, however it ends short of kill -9. */
+function throwAwayFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tidewatch-demo-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }
 
 /** After Next, which would only log what it catches and go on with half a process. */
@@ -86,8 +115,6 @@ function catchEverything(
   log: Logger,
   { controlPlane, stop }: { readonly controlPlane: RunningControlPlane; readonly stop: (code: number) => void },
 ) {
-  // `on`, never `once`: Ctrl-C comes twice, and the second must not kill the last flush.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(0))
   process.removeAllListeners('uncaughtException')
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'nobody caught this: last flushes, then the process ends')
@@ -100,34 +127,43 @@ function catchEverything(
 }
 
 interface Served {
+  readonly config: Config
+  readonly log: Logger
   readonly controlPlane: RunningControlPlane
   readonly api: ApiHandler
   readonly pages: Pages | undefined
-  readonly dev: boolean
 }
 
-function createHttpServer({ controlPlane, api, pages, dev }: Served): Server {
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (req, res) => void answer(req, res))
+function createHttpServer({ config, log, controlPlane, api, pages }: Served): Server {
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (req, res) => {
+    answer(req, res).catch((error: unknown) => {
+      log.error({ err: error, path: pathOf(req) }, 'a request failed unexpectedly; its caller was told only that')
+      if (res.headersSent) res.destroy()
+      else say(res, { status: 500, type: 'text/plain', body: 'something went wrong here; the log says what\n' })
+    })
+  })
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (api.upgrade(req, socket, head)) return
-    if (pages === undefined) socket.destroy()
-    else void pages.upgrade(req, socket, head)
+    socket.on('error', () => socket.destroy())
+    // Pages open sockets of their own only while they are developed.
+    if (!config.dev || pages === undefined || refusalOf(req) !== undefined) socket.destroy()
+    else pages.upgrade(req, socket, head).catch(() => socket.destroy())
   })
   return server
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     res.setHeader('x-content-type-options', 'nosniff')
     res.setHeader('referrer-policy', 'same-origin')
-    const path = (req.url ?? '/').split('?', 1)[0]
+    const path = pathOf(req)
     if (api.request(req, res)) return
-    const refusal = refuseHost({ host: req.headers.host, port: req.socket.localPort })
+    const refusal = refusalOf(req)
     if (refusal !== undefined) return say(res, { status: refusal.status, type: 'text/plain', body: `${refusal.message}\n` })
     if (path === '/healthz') return say(res, { status: 200, type: 'application/json', body: '{"ok":true}' })
     if (path === '/readyz') return say(res, readiness())
     if (path === '/metrics')
       return say(res, { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: await controlPlane.metricsText() })
     if (pages === undefined) return say(res, { status: 404, type: 'text/plain', body: 'no pages: started with --no-ui\n' })
-    protectPage(req, { res, dev })
+    protectPage(req, { res, dev: config.dev })
     await pages.request(req, res)
   }
 
@@ -139,6 +175,14 @@ function createHttpServer({ controlPlane, api, pages, dev }: Served): Server {
       body: JSON.stringify({ ready: reasons.length === 0, ...(reasons.length > 0 && { reasons }) }),
     }
   }
+}
+
+function pathOf(req: IncomingMessage): string {
+  return (req.url ?? '/').split('?', 1)[0] ?? '/'
+}
+
+function refusalOf(req: IncomingMessage) {
+  return refuseHost({ host: req.headers.host, port: req.socket.localPort })
 }
 
 function say(res: ServerResponse, { status, type, body }: { readonly status: number; readonly type: string; readonly body: string }) {
@@ -164,13 +208,15 @@ function protectPage(req: IncomingMessage, { res, dev }: { readonly res: ServerR
   res.setHeader('content-security-policy', policy)
 }
 
-async function listen(server: Server, { host, port }: Config): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) =>
-      reject(new CoreError('unavailable', `can't listen on ${host}:${port}: ${error.message}; choose another --port`, { cause: error })),
-    )
-    server.listen({ host: host.replaceAll(/[[\]]/g, ''), port }, resolve)
-  })
-  const { port: taken } = server.address() as AddressInfo
-  return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${taken}`
+async function listen(server: Server, { config: { host, port }, log }: { readonly config: Config; readonly log: Logger }): Promise<string> {
+  try {
+    server.listen({ host, port })
+    await once(server, 'listening')
+  } catch (error) {
+    const { message } = error as Error
+    throw new CoreError('unavailable', `can't listen on ${toHostPort(host, port)}: ${message}; choose another --port`, { cause: error })
+  }
+  // Out of file descriptors, for example: this connection is lost, the next may not be.
+  server.on('error', (error) => log.error({ err: error }, 'a connection could not be accepted'))
+  return `http://${toHostPort(host, (server.address() as AddressInfo).port)}`
 }

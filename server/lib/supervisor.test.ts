@@ -8,13 +8,16 @@ const untilAborted = (signal: AbortSignal) =>
 function make(parts: readonly Part[]) {
   const clock = createFakeClock()
   const failures: string[] = []
+  const stuck: string[] = []
   const ending = new AbortController()
   const done = superviseParts(parts, ending.signal, {
     clock,
     random: () => 0.5,
     onFailure: ({ part, nextInMs }) => failures.push(`${part} in ${nextInMs}`),
+    onStuck: (part) => stuck.push(part),
+    graceMs: 1000,
   })
-  return { clock, failures, ending, done }
+  return { clock, failures, stuck, ending, done }
 }
 
 describe('a supervisor', () => {
@@ -65,5 +68,50 @@ describe('a supervisor', () => {
     expect(failures.slice(0, 3)).toEqual(['part in 200', 'part in 400', 'part in 200'])
     ending.abort()
     await done
+  })
+
+  it('goes on to stop the others when a part hangs, and ends when that one has ended too', async () => {
+    const hang = Promise.withResolvers<void>()
+    const seen: string[] = []
+    const { clock, stuck, ending, done } = make([
+      {
+        name: 'sink',
+        async run(signal) {
+          await untilAborted(signal)
+          seen.push('last flush')
+        },
+      },
+      { name: 'fleet', run: () => hang.promise },
+    ])
+    void done.then(() => seen.push('all ended'))
+    ending.abort()
+    await clock.advance(999)
+    expect(seen).toEqual([])
+    await clock.advance(1)
+    expect(stuck).toEqual(['fleet'])
+    expect(seen).toEqual(['last flush'])
+    hang.resolve()
+    await done
+    expect(seen).toEqual(['last flush', 'all ended'])
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('does not start again what failed while it was being stopped', async () => {
+    let runs = 0
+    const { clock, failures, ending, done } = make([
+      {
+        name: 'part',
+        async run(signal) {
+          runs++
+          await untilAborted(signal)
+          throw new Error('too late')
+        },
+      },
+    ])
+    ending.abort()
+    await done
+    expect(runs).toBe(1)
+    expect(failures).toEqual([])
+    expect(clock.pending()).toBe(0)
   })
 })

@@ -12,6 +12,8 @@ export const configFileSchema = z.strictObject({
   zone: z.string().exactOptional(),
   'global-address': z.string().exactOptional(),
   demo: z.boolean().exactOptional(),
+  'no-ui': z.boolean().exactOptional(),
+  dev: z.boolean().exactOptional(),
   'log-level': z.string().exactOptional(),
   settings: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])).exactOptional(),
   /** Made at the first start if they are not there. */

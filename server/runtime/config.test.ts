@@ -2,16 +2,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readConfig } from './config.ts'
+import { flags, readConfig, switches, usage } from './config.ts'
 
 describe('the configuration', () => {
   let folder: string
+  let files = 0
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'tidewatch-config-'))
   })
   afterAll(() => rmSync(folder, { recursive: true }))
   const fileOf = (text: string) => {
-    const path = join(folder, `${text.length}.yaml`)
+    const path = join(folder, `${++files}.yaml`)
     writeFileSync(path, text)
     return path
   }
@@ -36,6 +37,43 @@ describe('the configuration', () => {
     expect(config).toMatchObject({ port: 3, xdsPort: 2, kdsPort: 1, settings: { 'sink.dataplane.flushIntervalMs': 5000 } })
   })
 
+  it('takes every flag from the file by its name', () => {
+    const path = fileOf('{ host: "::1", port: 1, data-dir: d, store: memory, log-level: warn, demo: true, no-ui: true, dev: true }')
+    expect(readConfig(['--config', path], {})).toMatchObject({
+      host: '::1',
+      port: 1,
+      dataDir: 'd',
+      store: 'memory',
+      logLevel: 'warn',
+      demo: true,
+      noUi: true,
+      dev: true,
+    })
+  })
+
+  it('takes a variable that is set to nothing as not set', () => {
+    expect(readConfig([], { TIDEWATCH_PORT: '', TIDEWATCH_CONFIG: '', TIDEWATCH_ZONE: '' }).port).toBe(7680)
+  })
+
+  it('listens on an IPv6 loopback address, written with or without brackets', () => {
+    expect(['::1', '[::1]'].map((host) => readConfig(['--host', host], {}).host)).toEqual(['::1', '::1'])
+  })
+
+  it('gives the demo meshes with certificates and a short life for them, unless the file says otherwise', () => {
+    const plain = readConfig(['--demo'], {})
+    expect(plain.meshes.map(({ name }) => name)).toEqual(['default', 'shop'])
+    expect(plain.settings).toEqual({ 'identity.certificateTtlMs': 60_000 })
+    const path = fileOf('settings: { identity.certificateTtlMs: 5000 }\nmeshes: [{ name: other }]')
+    expect(readConfig(['--demo', '--config', path], {})).toMatchObject({
+      meshes: [{ name: 'other', spec: {} }],
+      settings: { 'identity.certificateTtlMs': 5000 },
+    })
+  })
+
+  it('explains every flag on --help', () => {
+    for (const flag of [...Object.keys(flags), ...Object.keys(switches), 'config']) expect(usage()).toContain(`--${flag} `)
+  })
+
   it('takes meshes to make from the file', () => {
     const { meshes } = readConfig(['--config', fileOf('meshes: [{ name: secure, mtls: { enabledBackend: builtin } }]')], {})
     expect(meshes).toEqual([{ name: 'secure', spec: { mtls: { enabledBackend: 'builtin' } } }])
@@ -51,6 +89,10 @@ describe('the configuration', () => {
     'a mode of a later version': [['--mode', 'zone'], /not available in this version/],
     'a zone without its mode': [['--zone', 'east'], /--mode zone/],
     'a log level that is none': [['--log-level', 'loud'], /trace, debug/],
+    'a Kubernetes store': [['--store', 'kubernetes'], /kubernetes is not available in this version/],
+    'the mode global': [['--mode', 'global'], /global is not available in this version/],
+    'an address of a global': [['--global-address', 'x:1'], /not available in this version/],
+    'a flag without its value': [['--port'], /--port.*argument missing/],
     'an address others can reach': [['--host', '0.0.0.0'], /loopback only/],
     'a file that is not there': [['--config', '/nowhere/x.yaml'], /\/nowhere\/x.yaml can't be read/],
   }
@@ -64,6 +106,20 @@ describe('the configuration', () => {
 
   it('refuses an unknown field of the file by name', () => {
     expect(() => readConfig(['--config', fileOf('prot: 1')], {})).toThrow(/prot/)
-    expect(() => readConfig(['--config', fileOf('watchers: []')], {})).toThrow(/watchers.*not available/)
+    for (const part of ['watchers', 'kuma'])
+      expect(() => readConfig(['--config', fileOf(`${part}: []`)], {})).toThrow(new RegExp(`"${part}" is not available in this version`))
+  })
+
+  it('refuses a first value of a tunable as the settings would, naming the file', () => {
+    const refusal = (settings: string) => () => readConfig(['--config', fileOf(`settings: { ${settings} }`)], {})
+    expect(refusal('sink.dataplane.flushIntervalMs: 5')).toThrow(/\.yaml: settings: sink.*must be from 100 to 600000 ms; 5 is too small$/)
+    expect(refusal('sink.dataplane.flushInterval: 5000')).toThrow(/\.yaml: settings: there is no setting.*flushIntervalMs/)
+    expect(refusal('sink.dataplane.flushIntervalMs: [1]')).toThrow(/\.yaml: settings\.sink\.dataplane\.flushIntervalMs: /)
+  })
+
+  it('refuses a file that is no YAML, or no settings, in one line', () => {
+    expect(() => readConfig(['--config', fileOf('port: [1')], {})).toThrow(/^the config file [^\n]*can't be read: [^\n]+$/)
+    expect(() => readConfig(['--config', fileOf('- port')], {})).toThrow(/^[^\n]*\.yaml: the file: [^\n]+$/)
+    expect(readConfig(['--config', fileOf('')], {}).port).toBe(7680)
   })
 })

@@ -4,6 +4,7 @@ import { parse } from 'yaml'
 import { CoreError } from '../lib/errors.ts'
 import type { Mesh } from '../model/kinds/mesh.ts'
 import type { SettingValue } from '../model/views.ts'
+import { checkValue, toTunableKey } from '../settings/setting-rules.ts'
 import { type ConfigFile, configFileSchema } from './config-schema.ts'
 
 /** What this process was asked to be. Nothing else reads flags or the environment. */
@@ -31,20 +32,30 @@ export interface Config {
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Flag, its environment variable, and its default. The docs are checked against this. */
+/** Every flag that takes a value, with its environment variable and its default. The docs are checked against this. */
 export const flags = {
-  host: { env: 'TIDEWATCH_HOST', default: '127.0.0.1' },
-  port: { env: 'TIDEWATCH_PORT', default: '7680' },
-  'xds-port': { env: 'TIDEWATCH_XDS_PORT', default: '7678' },
-  'kds-port': { env: 'TIDEWATCH_KDS_PORT', default: '7685' },
-  'data-dir': { env: 'TIDEWATCH_DATA_DIR', default: 'data' },
-  store: { env: 'TIDEWATCH_STORE', default: 'sqlite' },
-  mode: { env: 'TIDEWATCH_MODE', default: 'standalone' },
-  zone: { env: 'TIDEWATCH_ZONE', default: '' },
-  'global-address': { env: 'TIDEWATCH_GLOBAL_ADDRESS', default: '' },
-  'log-level': { env: 'TIDEWATCH_LOG_LEVEL', default: 'info' },
+  host: { env: 'TIDEWATCH_HOST', default: '127.0.0.1', about: 'where it listens; loopback only, until there is a login' },
+  port: { env: 'TIDEWATCH_PORT', default: '7680', about: 'UI and API; 0 = any free port, so for the others' },
+  'xds-port': { env: 'TIDEWATCH_XDS_PORT', default: '7678', about: 'where data planes connect' },
+  'kds-port': { env: 'TIDEWATCH_KDS_PORT', default: '7685', about: 'reserved for zones; nothing listens there in this version' },
+  'data-dir': { env: 'TIDEWATCH_DATA_DIR', default: 'data', about: "where the store's file is; one process at a time" },
+  store: { env: 'TIDEWATCH_STORE', default: 'sqlite', about: 'sqlite or memory' },
+  mode: { env: 'TIDEWATCH_MODE', default: 'standalone', about: 'the only one in this version' },
+  zone: { env: 'TIDEWATCH_ZONE', default: '', about: 'belongs to a mode of a later version' },
+  'global-address': { env: 'TIDEWATCH_GLOBAL_ADDRESS', default: '', about: 'belongs to a mode of a later version' },
+  'log-level': { env: 'TIDEWATCH_LOG_LEVEL', default: 'info', about: 'trace, debug, info, warn, error, silent; JSON on stderr' },
 } as const
 type Flag = keyof typeof flags
+
+/** Flags that are there or not. */
+export const switches = {
+  demo: 'throw-away data, a simulated fleet, faults on demand',
+  'no-ui': 'the API, metrics and xDS alone',
+  dev: 'pages rebuilt as they are edited',
+} as const
+type Switch = keyof typeof switches
+
+type Environment = Readonly<Record<string, string | undefined>>
 
 const LOOPBACK = /^(127(\.\d{1,3}){3}|localhost|::1|\[::1\])$/
 const DEFAULT_MESHES = [{ name: 'default', spec: {} }]
@@ -57,12 +68,15 @@ const DEMO_MESHES = [
 ] as const
 
 /** Reads flags, environment and file, in this order of weight. Throws `invalid` with one line that says what would be right. */
-export function readConfig(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Config {
+export function readConfig(args: readonly string[], env: Environment): Config {
   const given = readFlags(args)
-  const path = given.values.config ?? env['TIDEWATCH_CONFIG']
-  const file = path === undefined ? {} : readFile(path)
-  const demo = given.values.demo ?? file.demo ?? false
-  const textOf = (flag: Flag) => String(given.values[flag] ?? env[flags[flag].env] ?? file[flag] ?? flags[flag].default)
+  // Set to nothing is not set: what compose files and unit files make of a variable nobody gave.
+  const fromEnv = (name: string) => (env[name] === '' ? undefined : env[name])
+  const path = given['config'] ?? fromEnv('TIDEWATCH_CONFIG')
+  const file = path === undefined ? {} : readFile(String(path))
+  const textOf = (flag: Flag) => String(given[flag] ?? fromEnv(flags[flag].env) ?? file[flag] ?? flags[flag].default)
+  const isOn = (name: Switch) => given[name] === true || file[name] === true
+  const demo = isOn('demo')
 
   return {
     host: hostOf(textOf('host')),
@@ -73,8 +87,8 @@ export function readConfig(args: readonly string[], env: Readonly<Record<string,
     store: storeOf(textOf('store')),
     mode: modeOf(textOf('mode'), [textOf('zone'), textOf('global-address')]),
     demo,
-    dev: given.values.dev ?? false,
-    noUi: given.values['no-ui'] ?? false,
+    dev: isOn('dev'),
+    noUi: isOn('no-ui'),
     logLevel: logLevelOf(textOf('log-level')),
     settings: { ...(demo && DEMO_SETTINGS), ...file.settings },
     meshes:
@@ -87,32 +101,35 @@ export function readProcessConfig(args: readonly string[]): Config {
   return readConfig(args, process.env)
 }
 
-function readFlags(args: readonly string[]) {
-  const text = { type: 'string' } as const
-  const toggle = { type: 'boolean' } as const
+/** What `--help` prints. */
+export function usage(): string {
+  const line = (name: string, about: string) => `  --${name.padEnd(24)} ${about}\n`
+  const takingValue = Object.entries(flags).map(([name, { env, default: initial, about }]) =>
+    line(`${name} ${initial === '' ? 'VALUE' : initial}`, `${about} [${env}]`),
+  )
+  return [
+    "Tidewatch: how fresh a control plane's status really is, and why it lags. Flags, with their defaults [and environment]:\n\n",
+    ...takingValue,
+    line('config FILE', 'YAML with the same names, and first values of tunables [TIDEWATCH_CONFIG]'),
+    ...Object.entries(switches).map(([name, about]) => line(name, about)),
+    '\nFlags win over the environment, that over the file. All of it: docs/CONFIGURATION.md\n',
+  ].join('')
+}
+
+function readFlags(args: readonly string[]): Readonly<Record<string, string | boolean | undefined>> {
+  const names = [...Object.keys(flags), 'config']
   try {
     return parseArgs({
       args: [...args],
-      options: {
-        config: text,
-        host: text,
-        port: text,
-        'xds-port': text,
-        'kds-port': text,
-        'data-dir': text,
-        store: text,
-        mode: text,
-        zone: text,
-        'global-address': text,
-        'log-level': text,
-        demo: toggle,
-        dev: toggle,
-        'no-ui': toggle,
-      },
-    })
+      options: Object.fromEntries([
+        ...names.map((name) => [name, { type: 'string' }] as const),
+        ...Object.keys(switches).map((name) => [name, { type: 'boolean' }] as const),
+      ]),
+      // None is `multiple`, so no value is a list.
+    }).values as Readonly<Record<string, string | boolean | undefined>>
   } catch (error) {
     const [line = ''] = (error as Error).message.split('. ')
-    throw invalid(`${line}; known flags: ${[...Object.keys(flags), 'config', 'demo', 'dev', 'no-ui'].map((flag) => `--${flag}`).join(' ')}`)
+    throw invalid(`${line}; known flags: ${[...names, ...Object.keys(switches)].map((flag) => `--${flag}`).join(' ')}`)
   }
 }
 
@@ -128,13 +145,24 @@ function readFile(path: string): ConfigFile {
       throw invalid(`${path}: "${part}" is not available in this version; remove it`)
   }
   const result = configFileSchema.safeParse(content)
-  if (result.success) return result.data
-  const [issue] = result.error.issues
-  throw invalid(`${path}: ${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'is not valid'}`)
+  if (!result.success) {
+    const [issue] = result.error.issues
+    throw invalid(`${path}: ${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'is not valid'}`)
+  }
+  for (const [key, value] of Object.entries(result.data.settings ?? {})) checkFirstValue(path, key, value)
+  return result.data
+}
+
+function checkFirstValue(path: string, key: string, value: SettingValue) {
+  try {
+    checkValue(toTunableKey(key), value)
+  } catch (error) {
+    throw invalid(`${path}: settings: ${(error as Error).message}`)
+  }
 }
 
 function hostOf(host: string): string {
-  if (LOOPBACK.test(host)) return host
+  if (LOOPBACK.test(host)) return host.replaceAll(/[[\]]/g, '')
   throw invalid(`--host ${host}: this version has no login yet, so it listens on loopback only (127.0.0.1, localhost or ::1)`)
 }
 

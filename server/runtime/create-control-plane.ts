@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Logger } from 'pino'
+import manifest from '../../package.json' with { type: 'json' }
 import { type Clock, createSystemClock } from '../lib/clock.ts'
 import { isCoreError } from '../lib/errors.ts'
 import { createMetrics } from '../lib/metrics.ts'
@@ -44,7 +42,10 @@ export interface Overrides {
 }
 
 export interface RunningControlPlane extends ControlPlane {
-  /** Takes the ports it needs; rejects with `unavailable` naming the one that is taken. */
+  /**
+   * While it runs: takes the ports it needs once everything stored is read, so that nobody is answered from half of it. Rejects
+   * with `unavailable` naming the port that is taken.
+   */
   listen(): Promise<void>
   /** Where the pages are, once main knows. */
   setUrl(url: string): void
@@ -55,7 +56,6 @@ export interface RunningControlPlane extends ControlPlane {
 
 /** Counters are asked for by every page; within this time they share one answer. */
 const COUNTERS_KEPT_MS = 200
-const VERSION = '0.1.0'
 
 /** Builds everything in dependency order; starts nothing but the opening of the store and the reading of settings. */
 export async function createControlPlane(config: Config, log: Logger, overrides: Overrides = {}): Promise<RunningControlPlane> {
@@ -64,7 +64,6 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   const startedAt = clock.now()
   const kinds = await loadKinds()
   const metrics = createMetrics()
-  const dataDir = config.demo ? mkdtempSync(join(tmpdir(), 'tidewatch-demo-')) : config.dataDir
   const opened = await openStore()
   const onError = (what: string, error: unknown) => log.error({ err: error }, `could not ${what}`)
 
@@ -188,12 +187,17 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     sessions: () => ({ xds: sessions.size('xds') }),
   })
 
-  await settings.load(config.settings)
+  try {
+    await settings.load(config.settings)
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
   primeCounters(core, settings)
 
   let url = ''
   let kept: { readonly at: number; readonly counters: Counters } | undefined
-  let isListening = false
+  let phase: 'starting' | 'listening' | 'stopping' = 'starting'
 
   return {
     clock,
@@ -218,7 +222,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
       url,
       xds: xds.address(),
       kds: null,
-      version: VERSION,
+      version: manifest.version,
       store: config.store,
       mode: config.mode,
       demo: config.demo,
@@ -228,20 +232,23 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     notReadyBecause() {
       const problem = opened.problem()
       return [
-        ...(isListening ? [] : ['xDS does not listen yet']),
+        ...(phase === 'starting' ? ['xDS does not listen yet'] : []),
+        ...(phase === 'stopping' ? ['it is stopping'] : []),
         ...(problem === null ? [] : [`the store does not answer: ${problem.message}`]),
       ]
     },
     async listen() {
       await createMeshes()
+      await Promise.all([directory.ready(), board.ready()])
       await xds.listen()
-      isListening = true
+      phase = 'listening'
     },
     setUrl(known) {
       url = known
     },
     countUnhandledRejection: () => core.unhandledRejections.add({}),
     async run(signal) {
+      signal.addEventListener('abort', () => (phase = 'stopping'), { once: true })
       // Stopped in reverse: first what brings work, last what other parts still write through.
       const parts: Part[] = [
         { name: 'settings', run: settings.run },
@@ -260,16 +267,15 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         random,
         onFailure: ({ part, error, nextInMs }) =>
           log.error({ err: error, nextInMs: Math.round(nextInMs) }, `${part} failed; it is started again`),
+        onStuck: (part, graceMs) =>
+          log.error(`${part} has not stopped within ${graceMs} ms; the others are stopped without waiting for it`),
       })
     },
-    async close() {
-      await store.close()
-      if (config.demo) rmSync(dataDir, { recursive: true, force: true })
-    },
+    close: () => store.close(),
   }
 
   async function openStore(): Promise<ResourceStore & StoreHealth> {
-    if (config.store === 'sqlite') return openSqliteStore(dataDir, { clock, kinds, instance })
+    if (config.store === 'sqlite') return openSqliteStore(config.dataDir, { clock, kinds, instance })
     return createMemoryStore({ clock, kinds, instance })
   }
 

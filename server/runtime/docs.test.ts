@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type TunableSpec, tunables } from '../model/tunables.ts'
-import { flags } from './config.ts'
+import { flags, switches } from './config.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/CONFIGURATION.md'), 'utf8')
 /** Cells of each table row; formatters may pad them. */
@@ -13,16 +13,21 @@ const rows = page
 
 describe('the configuration page', () => {
   it('names every flag with its environment variable and default', () => {
-    for (const [flag, { env, default: initial }] of Object.entries(flags)) {
-      expect(rows.find((cells) => cells[1] === `--${flag}`)?.slice(2, 4)).toEqual([env, initial])
+    for (const [flag, { env, default: initial, about }] of Object.entries(flags)) {
+      expect(rows.find((cells) => cells[1] === `--${flag}`)?.slice(2, 5)).toEqual([env, initial, about])
     }
   })
 
+  it('names every switch', () => {
+    for (const [name, about] of Object.entries(switches)) expect(rows.find((cells) => cells[1] === `--${name}`)?.[4]).toBe(about)
+  })
+
   it('names every tunable with its default and range', () => {
-    for (const [key, { default: initial, range }] of Object.entries<TunableSpec>(tunables)) {
-      expect(rows.find((cells) => cells[1] === key)?.slice(2, 4)).toEqual([
+    for (const [key, { default: initial, range, description }] of Object.entries<TunableSpec>(tunables)) {
+      expect(rows.find((cells) => cells[1] === key)?.slice(2, 5)).toEqual([
         String(initial),
         range === null ? '' : `${range.min}..${range.max}`,
+        description,
       ])
     }
   })

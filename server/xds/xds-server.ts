@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server as Listener, type Socket } from 'node:net'
 import { type ChannelOptions, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Logger } from 'pino'
 import type { Clock } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
+import { toHostPort } from '../lib/host-port.ts'
 import type { NewId } from '../lib/random.ts'
 import type { Tunable } from '../lib/tunable.ts'
 import { SERVICE_TAG } from '../model/kinds/dataplane.ts'
@@ -123,7 +125,7 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
 
   return {
-    address: () => `${options.host}:${(listener?.address() as AddressInfo | null)?.port ?? options.port}`,
+    address: () => toHostPort(options.host, (listener?.address() as AddressInfo | null)?.port ?? options.port),
     listen,
     run,
     sizes: () => ({ streams: streams.size + opening.size, connections: sockets.size, removals: lifecycle.pending() }),
@@ -179,12 +181,18 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
       injector.injectConnection(socket)
     })
     listener = server
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', (error) =>
-        reject(new CoreError('unavailable', `xDS can't listen on ${options.host}:${options.port}: ${error.message}`, { cause: error })),
-      )
-      server.listen({ host: options.host, port: options.port, backlog: BACKLOG }, resolve)
-    })
+    const { host, port } = options
+    try {
+      server.listen({ host, port, backlog: BACKLOG })
+      await once(server, 'listening')
+    } catch (error) {
+      const { message } = error as Error
+      throw new CoreError('unavailable', `xDS can't listen on ${toHostPort(host, port)}: ${message}; choose another --xds-port`, {
+        cause: error,
+      })
+    }
+    // Out of file descriptors, for example: this connection is lost, the next may not be.
+    server.on('error', (error) => log.error({ err: error }, 'an xDS connection could not be accepted'))
   }
 
   async function run(signal: AbortSignal): Promise<void> {
