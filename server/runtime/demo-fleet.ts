@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { backoffDelayMs, type BackoffPolicy } from '../lib/backoff.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock, Timer } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
 import type { Random } from '../lib/random.ts'
 import type { DemoFault } from '../model/views.ts'
@@ -24,18 +24,26 @@ export interface DemoFleetDeps {
   readonly alongside: Readonly<Record<string, (active: boolean) => Promise<void>>>
 }
 
+export interface DemoFleetOptions {
+  /** The program of the fleet. */
+  readonly entry?: string
+}
+
 const DATA_PLANES = 200
 const ENTRY = join(import.meta.dirname, '../demo/fleet.ts')
 const RESTART: BackoffPolicy = { baseMs: 500, maxMs: 10_000, factor: 2, jitterPercent: 20 }
 const STABLE_AFTER_MS = 30_000
 const ANSWER_WITHIN_MS = 3_000
+/** After SIGTERM; then it is killed, so that it never costs us our own last flushes. */
+const END_WITHIN_MS = 1_000
 
 interface FaultsMessage {
   readonly kind: 'faults'
   readonly faults: readonly DemoFault[]
 }
 
-export function createDemoFleet({ clock, random, log, xds, meshes, alongside }: DemoFleetDeps): DemoFleet {
+export function createDemoFleet(deps: DemoFleetDeps, { entry = ENTRY }: DemoFleetOptions = {}): DemoFleet {
+  const { clock, random, log, xds, meshes, alongside } = deps
   let child: ChildProcess | undefined
   let faults: readonly DemoFault[] = []
   const waiting = new Set<() => void>()
@@ -73,6 +81,7 @@ export function createDemoFleet({ clock, random, log, xds, meshes, alongside }: 
       const startedAt = clock.monotonic()
       const code = await live(signal)
       if (signal.aborted) return
+      await switchAllOff()
       if (clock.monotonic() - startedAt > STABLE_AFTER_MS) attempt = 1
       const waitMs = backoffDelayMs(RESTART, attempt, random)
       log.warn({ code, nextInMs: Math.round(waitMs) }, 'the simulated fleet ended; it is started again')
@@ -80,27 +89,44 @@ export function createDemoFleet({ clock, random, log, xds, meshes, alongside }: 
     }
   }
 
-  /** One life of the process. */
-  function live(signal: AbortSignal): Promise<number | null> {
+  /** The next one starts with all switches off; so do we. */
+  async function switchAllOff() {
+    const active = faults.filter((fault) => fault.active)
+    faults = []
+    for (const { name } of active) {
+      await alongside[name]?.(false).catch((error: unknown) => log.warn({ err: error }, `could not switch off what goes with ${name}`))
+    }
+  }
+
+  /** One life of the process; resolves with its exit code, or with why it could not be started. */
+  function live(signal: AbortSignal): Promise<number | string | null> {
     return new Promise((resolve) => {
-      const started = spawn(process.execPath, [ENTRY, '--xds', xds(), '--dataplanes', String(DATA_PLANES), '--meshes', meshes.join(',')], {
+      const started = spawn(process.execPath, [entry, '--xds', xds(), '--dataplanes', String(DATA_PLANES), '--meshes', meshes.join(',')], {
         stdio: ['ignore', 2, 2, 'ipc'],
       })
+      let deadline: Timer | undefined
+      const onAbort = () => {
+        started.kill('SIGTERM')
+        deadline = clock.at(clock.monotonic() + END_WITHIN_MS, () => started.kill('SIGKILL'))
+      }
+      const ended = (outcome: number | string | null) => {
+        signal.removeEventListener('abort', onAbort)
+        deadline?.cancel()
+        child = undefined
+        resolve(outcome)
+      }
       child = started
-      const onAbort = () => started.kill('SIGTERM')
       signal.addEventListener('abort', onAbort, { once: true })
       started.on('message', (message) => {
         if ((message as FaultsMessage).kind !== 'faults') return
         faults = (message as FaultsMessage).faults
         for (const tell of waiting) tell()
       })
-      started.on('error', () => undefined)
-      started.on('close', (code) => {
-        signal.removeEventListener('abort', onAbort)
-        child = undefined
-        faults = []
-        resolve(code)
+      // Not started, or not told: it has died or is about to.
+      started.on('error', ({ message }) => {
+        if (started.pid === undefined) ended(message)
       })
+      started.on('close', ended)
     })
   }
 }
