@@ -1,5 +1,5 @@
 /** The one place of the pages that reads a clock and wakes by itself; all else is told. */
-export const TICK_MS = 250
+const TICK_MS = 250
 
 /** Ms on the browser's monotonic clock, which no change of its time of day moves. */
 export function monotonicNow(): number {

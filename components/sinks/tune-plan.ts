@@ -30,7 +30,7 @@ export type TunePlan =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'edits'; readonly edits: readonly SettingEdit[]; readonly intervalMs: number }
 
-export const AUTO = 'auto'
+const AUTO = 'auto'
 
 export function toDraft({ interval, backoff }: TuneBase): TuneDraft {
   const isBackoffAuto = backoff.value === AUTO
