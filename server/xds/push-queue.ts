@@ -57,16 +57,20 @@ export function createPushQueue(clock: Pick<Clock, 'at' | 'monotonic'>, streams:
 
   function enqueue(stream: XdsStream) {
     queue.add(stream)
-    if (!isDraining) void drain()
+    if (isDraining) return
+    isDraining = true
+    void drain()
   }
 
   async function drain() {
-    isDraining = true
-    let served = 0
-    for (const stream of queue) {
-      queue.delete(stream)
-      stream.push()
-      if (++served % SLICE === 0) await yieldToEventLoop()
+    while (queue.size > 0) {
+      await yieldToEventLoop()
+      let served = 0
+      for (const stream of queue) {
+        queue.delete(stream)
+        stream.push()
+        if (++served === SLICE) break
+      }
     }
     isDraining = false
   }
