@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 import './globals.css'
 import { LiveProvider } from './live/live-provider.tsx'
 import { AppShell } from './shell/app-shell.tsx'
+import { HeldNavigationProvider } from './shell/held-navigation.tsx'
 import { bootScript } from './shell/theme.ts'
 import { TrpcProvider } from './trpc-client.tsx'
 import { getQueryClient, getTrpc } from './trpc-server.tsx'
@@ -31,7 +32,9 @@ export default async function RootLayout({ children }: { readonly children: Reac
         <NuqsAdapter>
           <TrpcProvider>
             <LiveProvider first={first}>
-              <AppShell>{children}</AppShell>
+              <HeldNavigationProvider>
+                <AppShell>{children}</AppShell>
+              </HeldNavigationProvider>
             </LiveProvider>
           </TrpcProvider>
         </NuqsAdapter>

@@ -1,10 +1,11 @@
 'use client'
 
 import { Search } from 'lucide-react'
-import { usePathname, useRouter } from 'next/navigation'
+import { usePathname } from 'next/navigation'
 import { type ReactNode, useEffect, useState } from 'react'
 import { destinationOf } from './destinations.ts'
 import { FeedFrame } from './feed-frame.tsx'
+import { useHeldNavigation } from './held-navigation.tsx'
 import { LazyDialog, preloadDialogs } from './lazy-dialogs.tsx'
 import { LivePill } from './live-pill.tsx'
 import { NavDrawer } from './nav-drawer.tsx'
@@ -14,7 +15,7 @@ import { useShortcuts } from './use-shortcuts.ts'
 
 /** What stands around every page: where one is, where one can go, and how current it all is. */
 export function AppShell({ children }: { readonly children: ReactNode }) {
-  const router = useRouter()
+  const { go } = useHeldNavigation()
   const here = destinationOf(usePathname())
   const [over, setOver] = useState<'help' | 'palette'>()
   const close = (isOpen: boolean) => {
@@ -22,7 +23,7 @@ export function AppShell({ children }: { readonly children: ReactNode }) {
   }
   useEffect(preloadDialogs, [])
   useShortcuts((shortcut) => {
-    if (shortcut.kind === 'go') router.push(shortcut.href)
+    if (shortcut.kind === 'go') go(shortcut.href)
     else setOver(shortcut.kind)
   })
   return (

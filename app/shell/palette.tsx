@@ -1,9 +1,9 @@
 'use client'
 
-import { useRouter } from 'next/navigation'
 import { type KeyboardEvent, useId, useState } from 'react'
 import { Dialog } from '../../components/ui/dialog.tsx'
 import { useCounters } from '../live/use-live.ts'
+import { useHeldNavigation } from './held-navigation.tsx'
 import type { DialogState } from './lazy-dialogs.tsx'
 import { paletteEntries } from './palette-entries.ts'
 
@@ -16,7 +16,7 @@ export function Palette({ isOpen, onOpenChange }: DialogState) {
 }
 
 function PaletteList({ onDone }: { readonly onDone: () => void }) {
-  const router = useRouter()
+  const { go } = useHeldNavigation()
   const id = useId()
   const [typed, setTyped] = useState('')
   const [active, setActive] = useState(0)
@@ -26,7 +26,7 @@ function PaletteList({ onDone }: { readonly onDone: () => void }) {
 
   function choose(href: string) {
     onDone()
-    router.push(href)
+    go(href)
   }
   function onKeyDown(event: KeyboardEvent) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
