@@ -13,7 +13,11 @@ export interface Metrics {
   collectDefaults(): void
   /** Prometheus text. */
   text(): Promise<string>
-  readonly contentType: string
+  /** What was declared here, in this order: the documentation is held against it. */
+  declared(): readonly Declared[]
+}
+export interface Declared extends MetricDescription<string> {
+  readonly kind: 'counter' | 'gauge' | 'histogram'
 }
 
 export interface MetricDescription<L extends string> {
@@ -35,12 +39,15 @@ export interface HistogramOf<L extends string> {
 export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
+  const declared: Declared[] = []
   return {
     counter({ name, help, labels }) {
+      declared.push({ kind: 'counter', name, help, labels })
       const counter = new Counter({ name, help, labelNames: [...labels], registers })
       return { add: (values, by = 1) => counter.inc(values, by) }
     },
     gauge({ name, help, labels }, collect) {
+      declared.push({ kind: 'gauge', name, help, labels })
       const gauge = new Gauge({
         name,
         help,
@@ -56,11 +63,12 @@ export function createMetrics(): Metrics {
       return { set: (values, value) => gauge.set(values, value) }
     },
     histogram({ name, help, labels }, buckets) {
+      declared.push({ kind: 'histogram', name, help, labels })
       const histogram = new Histogram({ name, help, labelNames: [...labels], registers, buckets: [...buckets] })
       return { observe: (values, value) => histogram.observe(values, value) }
     },
     collectDefaults: () => collectDefaultMetrics({ register: registry }),
     text: () => registry.metrics(),
-    contentType: registry.contentType,
+    declared: () => declared,
   }
 }

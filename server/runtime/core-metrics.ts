@@ -19,7 +19,7 @@ const AGE_BOUNDS = [1, 5, 10, 15, 30, 60, 120, 300, 600] as const
 /** What is read when /metrics is. */
 export interface Observed {
   readonly summary: () => InsightSummary
-  /** How long the insights of each type that have something to store have waited, in seconds; 0 for those that have nothing. */
+  /** How long the insights of each type have waited to be stored, in seconds; 0 for those that have nothing to store. */
   readonly waits: () => ReadonlyMap<string, readonly number[]>
   readonly sinks: () => readonly { readonly name: string; readonly intervalMs: number; readonly sessions: number }[]
   readonly sessions: () => { readonly xds: number }
@@ -31,20 +31,26 @@ export function createCoreMetrics(metrics: Metrics, observed: Observed) {
     for (const [type, counts] of Object.entries(observed.summary()))
       for (const freshness of freshnessLevels) set({ type, freshness }, counts[freshness])
   })
-  metrics.gauge({ name: 'tidewatch_insights_by_age', help: 'Insights whose wait is at most le seconds', labels: ['type', 'le'] }, (set) => {
-    for (const [type, waits] of observed.waits()) {
-      for (const bound of AGE_BOUNDS) set({ type, le: String(bound) }, waits.filter((wait) => wait <= bound).length)
-      set({ type, le: '+Inf' }, waits.length)
-    }
-  })
+  metrics.gauge(
+    { name: 'tidewatch_insights_by_age', help: 'Insights whose wait is at most `le` seconds', labels: ['type', 'le'] },
+    (set) => {
+      for (const [type, waits] of observed.waits()) {
+        let atMost = 0
+        for (const [index, count] of countByAge(waits).entries()) {
+          atMost += count
+          set({ type, le: index < AGE_BOUNDS.length ? String(AGE_BOUNDS[index]) : '+Inf' }, atMost)
+        }
+      }
+    },
+  )
   metrics.gauge(
     { name: 'tidewatch_insight_age_max_seconds', help: 'The longest wait of an insight to be stored', labels: ['type'] },
     (set) => {
-      for (const [type, waits] of observed.waits())
-        set(
-          { type },
-          waits.reduce((longest, wait) => Math.max(longest, wait), 0),
-        )
+      for (const [type, waits] of observed.waits()) {
+        let longest = 0
+        for (const wait of waits) if (wait > longest) longest = wait
+        set({ type }, longest)
+      }
     },
   )
   metrics.gauge(
@@ -99,7 +105,11 @@ export function createCoreMetrics(metrics: Metrics, observed: Observed) {
       labels: ['protocol', 'type', 'result'],
     }),
     firstConfig: metrics.histogram(
-      { name: 'tidewatch_xds_first_config_seconds', help: 'From the opening of a stream to its first configuration', labels: [] },
+      {
+        name: 'tidewatch_xds_first_config_seconds',
+        help: 'From the opening of a stream to its first configuration, by the type of that',
+        labels: ['type'],
+      },
       CONFIG_BUCKETS,
     ),
     settingsChanges: metrics.counter({ name: 'tidewatch_settings_changes_total', help: 'Changes of tunables', labels: ['key', 'result'] }),
@@ -110,6 +120,17 @@ export function createCoreMetrics(metrics: Metrics, observed: Observed) {
       labels: [],
     }),
   }
+}
+
+/** How many waits are at most each bound and above the one before it; the last: above all. */
+function countByAge(waits: readonly number[]): readonly number[] {
+  const counts = Array.from({ length: AGE_BOUNDS.length + 1 }, () => 0)
+  for (const wait of waits) {
+    let index = 0
+    while (index < AGE_BOUNDS.length && wait > AGE_BOUNDS[index]!) index++
+    counts[index]!++
+  }
+  return counts
 }
 
 /** So that a counter nobody moved yet is there, at 0. */

@@ -163,7 +163,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
       },
       observer: {
         response: (type, result) => core.responses.add({ protocol: 'xds', type, result }),
-        firstConfig: (seconds) => core.firstConfig.observe({}, seconds),
+        firstConfig: (type, seconds) => core.firstConfig.observe({ type }, seconds),
       },
       storeSignalsWrites: true,
     },

@@ -47,7 +47,7 @@ export interface StreamDeps {
   /** Pushes go out one after the other, leaving room between them. */
   readonly enqueue: (stream: XdsStream) => void
   readonly onCount: (type: string, what: 'sent' | 'ack' | 'nack') => void
-  readonly onFirstConfig: (seconds: number) => void
+  readonly onFirstConfig: (type: string, seconds: number) => void
   readonly onStatus: (stream: XdsStream) => void
   readonly onEnd: (stream: XdsStream) => void
   /** It is ended by us, with an error the peer is told. */
@@ -239,9 +239,10 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
         call.pause()
       }
     }
-    if (answers.length > 0 && isFirst) {
+    const [first] = answers
+    if (first !== undefined && isFirst) {
       isFirst = false
-      deps.onFirstConfig((clock.monotonic() - openedAt) / 1000)
+      deps.onFirstConfig(first.type, (clock.monotonic() - openedAt) / 1000)
     }
   }
 

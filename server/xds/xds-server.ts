@@ -34,7 +34,8 @@ export interface XdsServer {
 export interface XdsObserver {
   /** By short type. */
   response(type: string, result: 'sent' | 'ack' | 'nack'): void
-  firstConfig(seconds: number): void
+  /** By the short type of what a stream was sent first. */
+  firstConfig(type: string, seconds: number): void
 }
 
 export interface XdsServerDeps {
@@ -101,7 +102,7 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
     connect: (connecting) => connect(steps, connecting),
     enqueue: pushes.enqueue,
     onCount: (type, what) => observer.response(shortOf.get(type) ?? type, what),
-    onFirstConfig: observer.firstConfig,
+    onFirstConfig: (type, seconds) => observer.firstConfig(shortOf.get(type) ?? type, seconds),
     onStatus(stream) {
       statuses.get(stream.id)?.update(stream.subscription())
       sessions.touched(stream.id)

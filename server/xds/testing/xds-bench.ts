@@ -89,7 +89,7 @@ export async function startXds(
       tunables: { refreshIntervalMs, nackBackoffMs: createTunable(options.nackBackoffMs ?? 5_000), cacheTtlMs: ttlMs },
       observer: {
         response: (type, result) => void (counts[`${type} ${result}`] = (counts[`${type} ${result}`] ?? 0) + 1),
-        firstConfig: (seconds) => firstConfigs.push(seconds * 1000),
+        firstConfig: (_type, seconds) => firstConfigs.push(seconds * 1000),
       },
       storeSignalsWrites: true,
     },
