@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../lib/fake-clock.ts'
-import type { Present } from './discovery.ts'
+import { hashText } from './discovery.ts'
 import {
   type Answer,
   createDeltaSession,
@@ -12,20 +12,28 @@ import {
   type DiscoveryType,
 } from './discovery-session.ts'
 
-/** What the recording says in words; enough to replay the peer's half. */
-interface Recorded {
+/*
+ * Streams that real peers had with another server, replayed: the peer's half is fed in as it was, the resources are what that
+ * server had at that moment, and our answers must be the ones it gave, in names and number. Where it sent endpoints again a
+ * second after the cluster that waited for them, ours go with the cluster.
+ */
+
+interface Line {
+  /** Seconds. */
   readonly t: number
   readonly s?: number
   readonly dir: string
+  readonly b?: string
   readonly brief?: string
 }
-interface PeerMessage {
+interface Sent {
   readonly type: string
-  readonly names: readonly string[]
-  readonly unsubscribe: readonly string[]
-  readonly initial: Readonly<Record<string, string>>
   readonly nonce: string
-  readonly error: string | undefined
+  readonly names: readonly string[]
+  readonly removed: readonly string[]
+  /** Why it was sent: `first`, `subscribe`, `again`, or because its resources had changed. */
+  readonly why: string
+  readonly versions: ReadonlyMap<string, string>
 }
 
 const types: readonly DiscoveryType[] = [
@@ -34,213 +42,165 @@ const types: readonly DiscoveryType[] = [
   { type: 'Listener', short: 'LDS', hasFullSet: true, followedBy: 'RouteConfiguration' },
   { type: 'RouteConfiguration', short: 'RDS', hasFullSet: false },
 ]
+const ANSWERS_TO_REQUESTS = ['first', 'subscribe', 'again']
 
-function recordingOf(name: string): readonly Recorded[] {
-  return readFileSync(join(import.meta.dirname, 'recorded', `${name}.jsonl`), 'utf8')
+function linesOf(recording: string): readonly Line[] {
+  return readFileSync(join(import.meta.dirname, 'recorded', `${recording}.jsonl`), 'utf8')
+    .trimEnd()
     .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Recorded)
+    .map((line) => JSON.parse(line) as Line)
 }
 
-/** Names of the recorded server's nonces are its own: each is the nth answer of its stream, and so is ours. */
-function parse(brief: string): PeerMessage {
-  const field = (name: string) =>
-    new RegExp(`${name}=('(?:[^'\\\\]|\\\\.)*'|"(?:[^"\\\\]|\\\\.)*"|\\[[^\\]]*\\]|\\{[^}]*\\})`).exec(brief)?.[1] ?? ''
-  const list = (name: string) => [...field(name).matchAll(/'([^']*)'/g)].map(([, each]) => each ?? '')
-  const text = (name: string) => field(name).slice(1, -1)
-  const error = text('err')
+/** Replays a recording; what is returned has been checked answer by answer. */
+async function replay(recording: string) {
+  const variant = recording.endsWith('delta') ? 'delta' : 'sotw'
+  const clock = createFakeClock()
+  const world = new Map<string, ReadonlyMap<string, string>>()
+  const sessions: DiscoverySession<DiscoveryResource>[] = []
+  const lines = linesOf(recording)
+  // What is answered on request was there before.
+  for (const line of lines) {
+    const sent = line.dir.startsWith('server>') ? sentIn(line, variant) : undefined
+    if (sent !== undefined && ANSWERS_TO_REQUESTS.includes(sent.why))
+      world.set(sent.type, new Map([...sent.versions, ...(world.get(sent.type) ?? [])]))
+  }
+
+  let waiting: Answer<DiscoveryResource>[] = []
+  let nonces = new Map<string, string>()
+  for (const line of lines) {
+    await clock.advance(line.t * 1000 - clock.monotonic())
+    const session = sessions.at(-1)
+    if (line.dir === 'open') {
+      expect(waiting).toEqual([])
+      sessions.push(open())
+      nonces = new Map()
+    } else if (line.dir.endsWith('>server')) waiting.push(...say(session!, line.brief ?? ''))
+    else if (line.dir.startsWith('server>')) {
+      const sent = sentIn(line, variant)
+      if (!ANSWERS_TO_REQUESTS.includes(sent.why)) {
+        const { hasFullSet } = types.find(({ type }) => type === sent.type)!
+        const before =
+          variant === 'sotw' && hasFullSet ? [] : [...(world.get(sent.type) ?? [])].filter(([name]) => !sent.removed.includes(name))
+        world.set(sent.type, new Map([...before, ...sent.versions]))
+        waiting.push(...session!.push())
+      }
+      const ours = waiting.find(({ type }) => type === sent.type)
+      expect({ t: line.t, ...said(ours) }).toEqual({
+        t: line.t,
+        type: sent.type,
+        names: sent.names.toSorted(),
+        removed: sent.removed.toSorted(),
+      })
+      // What it refuses it does not wait with, so that server sent no endpoints along; we cannot know, and do.
+      waiting = waiting.filter((answer) => answer !== ours && sent.why !== 'bad')
+      nonces.set(sent.nonce, ours!.nonce)
+    }
+  }
+  expect(waiting).toEqual([])
+  expect(sessions.at(-1)?.push()).toEqual([])
+  return sessions
+
+  function open() {
+    const deps = {
+      presentOf(type: string) {
+        const own = new Map(
+          [...(world.get(type) ?? [])].map(([name, version]): [string, DiscoveryResource] => [name, { name, version, needs: [name] }]),
+        )
+        return { own, find: (name: string) => own.get(name) }
+      },
+      types,
+      clock,
+      nackBackoffMs: () => 5_000,
+    }
+    return variant === 'sotw' ? createSotwSession<DiscoveryResource>(deps) : createDeltaSession<DiscoveryResource>(deps)
+  }
+
+  function say(session: DiscoverySession<DiscoveryResource>, brief: string) {
+    const [type = ''] = brief.split(' ', 1)
+    const theirs = / nonce='?(\w*)'?/.exec(brief)?.[1] ?? ''
+    const error = / err='(.*)' node=/.exec(brief)?.[1] ?? ''
+    const request = { nonce: nonces.get(theirs) ?? theirs, rejection: error === '' ? undefined : error }
+    if (variant === 'sotw') return session.handle(type, { ...request, names: listIn(brief, 'names') })
+    return session.handle(type, {
+      ...request,
+      subscribe: listIn(brief, 'sub'),
+      unsubscribe: listIn(brief, 'unsub'),
+      initialVersions: Object.fromEntries([...brief.matchAll(/'(\w+)': '(\w+)'/g)].map(([, name = '', version = '']) => [name, version])),
+    })
+  }
+}
+
+function said(answer: Answer<DiscoveryResource> | undefined) {
   return {
-    type: brief.split(' ', 1)[0] ?? '',
-    names: list('names').concat(list(' sub')),
-    unsubscribe: list('unsub'),
-    initial: Object.fromEntries([...field('init').matchAll(/'([^']*)': '([^']*)'/g)].map(([, name = '', version = '']) => [name, version])),
-    // The delta recording writes it without quotes.
-    nonce: / nonce='?(\w*)'?/.exec(brief)?.[1] ?? '',
-    error: error === '' ? undefined : error,
+    type: answer?.type,
+    names: answer?.resources.map(({ name }) => name).sort(),
+    removed: answer?.variant === 'delta' ? answer.removed.toSorted() : [],
   }
 }
 
-function world(versions: Record<string, Record<string, string>>) {
-  return (type: string): Present<DiscoveryResource> => {
-    const own = new Map(
-      Object.entries(versions[type] ?? {}).map(([name, version]) => [name, { name, version, needs: type === 'Cluster' ? [name] : [] }]),
-    )
-    return { own, find: (name) => own.get(name) }
-  }
+function sentIn({ b = '', brief = '' }: Line, variant: 'sotw' | 'delta'): Sent {
+  const [, type = '', nonce = '', why = ''] = /^(\w+) n=(\d+) .*\((\w+)\)$/.exec(brief) ?? []
+  const names = [...(/ n=\d+ \[(.*?)\]/.exec(brief)?.[1] ?? '').matchAll(/'([^']*)'/g)].map(([, name = '']) => name)
+  // Field 2 of both kinds of response is its resources; a delta resource carries its version in field 1. A gone one of the
+  // state of the world is named as removed in the words, but not in the message.
+  const resources = fieldsOf(Buffer.from(b, 'base64'), 2)
+  const versions = new Map(
+    names.map((name, index) => {
+      const bytes = resources[index] ?? Buffer.alloc(0)
+      return [name, variant === 'delta' ? (fieldsOf(bytes, 1)[0]?.toString() ?? '') : hashText(bytes.toString('latin1'))]
+    }),
+  )
+  return { type, nonce, names, why, versions, removed: variant === 'delta' ? listIn(brief, 'removed') : [] }
 }
-const namesOf = (answer: Answer<DiscoveryResource> | undefined) =>
-  answer?.resources
-    .map(({ name }) => name)
-    .sort()
-    .join(' ') ?? ''
 
-describe('a recorded Envoy, state of the world', () => {
-  const peer = recordingOf('envoy-sotw')
-    .filter(({ dir, s }) => dir === 'envoy>server' && s === 1)
-    .map(({ brief = '' }) => parse(brief))
+function listIn(brief: string, field: string): readonly string[] {
+  const inside = new RegExp(` ${field}=\\[(.*?)\\]`).exec(brief)?.[1] ?? ''
+  return [...inside.matchAll(/'([^']*)'/g)].map(([, name = '']) => name)
+}
 
-  it('asks for endpoints before it acknowledges the clusters, and gets them', () => {
-    expect(peer.slice(0, 4).map(({ type, nonce }) => `${type} ${nonce === '' ? 'asks' : 'answers'}`)).toEqual([
-      'Cluster asks',
-      'ClusterLoadAssignment asks',
-      'Cluster answers',
-      'Listener asks',
-    ])
-    const session = replay(peer.slice(0, 8), {
-      Cluster: { backend: '1' },
-      ClusterLoadAssignment: { backend: '1' },
-      Listener: { outbound: '1' },
-      RouteConfiguration: { outbound: '1' },
+/** The length-delimited fields of one number in a protobuf message whose other fields are length-delimited, too. */
+function fieldsOf(message: Buffer, wanted: number): readonly Buffer[] {
+  const found: Buffer[] = []
+  let at = 0
+  const varint = () => {
+    let value = 0
+    for (let shift = 0; ; shift += 7) {
+      const byte = message[at++] ?? 0
+      value += (byte & 0x7f) * 2 ** shift
+      if (byte < 0x80) return value
+    }
+  }
+  while (at < message.length) {
+    const field = varint() >>> 3
+    const length = varint()
+    if (field === wanted) found.push(message.subarray(at, at + length))
+    at += length
+  }
+  return found
+}
+
+const countsOf = (session: DiscoverySession<DiscoveryResource> | undefined) =>
+  Object.fromEntries(Object.entries(session?.status() ?? {}).map(([short, { sent, acked, nacked }]) => [short, [sent, acked, nacked]]))
+
+describe('a recorded peer gets the answers it needed, and no other', () => {
+  it('Envoy, state of the world: asks for endpoints before its ACK, refuses a cluster, loses one, comes back with versions', async () => {
+    const [first, second] = await replay('envoy-sotw')
+    expect(countsOf(first)).toEqual({ CDS: [5, 4, 1], EDS: [5, 4, 0], LDS: [1, 1, 0], RDS: [1, 1, 0] })
+    expect(first?.status()['CDS']).toMatchObject({
+      recovered: { reason: expect.stringContaining('Expected positive duration'), resources: ['search'] },
     })
-    expect(session.answers.map((answer) => `${answer.type} ${namesOf(answer)}`)).toEqual([
-      'Cluster backend',
-      'ClusterLoadAssignment backend',
-      'Listener outbound',
-      'RouteConfiguration outbound',
-    ])
-    expect(Object.values(session.status()).map(({ sent, acked, nacked }) => [sent, acked, nacked])).toEqual([
-      [1, 1, 0],
-      [1, 1, 0],
-      [1, 1, 0],
-      [1, 1, 0],
-    ])
+    expect(countsOf(second)).toEqual({ CDS: [1, 1, 0], EDS: [1, 1, 0], LDS: [1, 1, 0], RDS: [1, 1, 0] })
   })
 
-  function replay(messages: readonly PeerMessage[], versions: Record<string, Record<string, string>>) {
-    const clock = createFakeClock()
-    const session = createSotwSession<DiscoveryResource>({ presentOf: world(versions), types, clock, nackBackoffMs: () => 5_000 })
-    const answers: Answer<DiscoveryResource>[] = []
-    for (const { type, names, nonce, error } of messages) answers.push(...session.handle(type, { names, nonce, rejection: error }))
-    return Object.assign(session, { answers })
-  }
-})
-
-describe('a recorded Envoy, delta', () => {
-  const peerOf = (stream: number) =>
-    recordingOf('envoy-delta')
-      .filter(({ dir, s }) => dir === 'envoy>server' && s === stream)
-      .map(({ brief = '' }) => parse(brief))
-  const versions = {
-    Cluster: { backend: 'c1' },
-    ClusterLoadAssignment: { backend: 'e2' },
-    Listener: { outbound: 'l1' },
-    RouteConfiguration: { outbound: 'r1' },
-  }
-  function replay(messages: readonly PeerMessage[]) {
-    const session = createDeltaSession<DiscoveryResource>({
-      presentOf: world(versions),
-      types,
-      clock: createFakeClock(),
-      nackBackoffMs: () => 5_000,
-    })
-    const answers = messages.flatMap(({ type, names, unsubscribe, initial, nonce, error }) =>
-      session.handle(type, { subscribe: names, unsubscribe, initialVersions: initial, nonce, rejection: error }),
-    )
-    return { session, answers }
-  }
-
-  it('is sent everything once on its first connection, and acknowledges it', () => {
-    const { session, answers } = replay(peerOf(1).slice(0, 8))
-    expect(answers.map((answer) => `${answer.type} ${namesOf(answer)}`)).toEqual([
-      'Cluster backend',
-      'ClusterLoadAssignment backend',
-      'Listener outbound',
-      'RouteConfiguration outbound',
-    ])
-    expect(Object.values(session.status()).map(({ sent, acked }) => [sent, acked])).toEqual([
-      [1, 1],
-      [1, 1],
-      [1, 1],
-      [1, 1],
-    ])
+  it('Envoy, delta: the same, and on its return an empty answer a type, since it lacks nothing', async () => {
+    const [first, second] = await replay('envoy-delta')
+    expect(countsOf(first)).toEqual({ CDS: [5, 4, 1], EDS: [5, 4, 0], LDS: [1, 1, 0], RDS: [1, 1, 0] })
+    expect(first?.status()['CDS']).toMatchObject({ recovered: { resources: ['search'] } })
+    expect(countsOf(second)).toEqual({ CDS: [1, 1, 0], EDS: [1, 1, 0], LDS: [1, 1, 0], RDS: [1, 1, 0] })
   })
 
-  it('is told in an empty answer per type that it lacks nothing when it comes back with its versions', () => {
-    const { session, answers } = replay(peerOf(2))
-    expect(
-      answers.map(({ resources, ...answer }) => [answer.type, resources.length, 'removed' in answer && answer.removed.length]),
-    ).toEqual([
-      ['Cluster', 0, 0],
-      ['ClusterLoadAssignment', 0, 0],
-      ['Listener', 0, 0],
-      ['RouteConfiguration', 0, 0],
-    ])
-    expect(Object.values(session.status()).every(({ sent, acked, nacked }) => sent === 1 && acked === 1 && nacked === 0)).toBe(true)
-  })
-})
-
-describe('a changed cluster', () => {
-  const versions: Record<string, Record<string, string>> = {
-    Cluster: { backend: '1', search: '1' },
-    ClusterLoadAssignment: { backend: '1', search: '1' },
-  }
-  const open: Record<'sotw' | 'delta', () => DiscoverySession<DiscoveryResource>> = {
-    sotw() {
-      const session = createSotwSession<DiscoveryResource>({
-        presentOf: world(versions),
-        types,
-        clock: createFakeClock(),
-        nackBackoffMs: () => 5_000,
-      })
-      const [clusters] = session.handle('Cluster', { names: [], nonce: '', rejection: undefined })
-      const [endpoints] = session.handle('ClusterLoadAssignment', { names: ['backend', 'search'], nonce: '', rejection: undefined })
-      session.handle('Cluster', { names: [], nonce: clusters!.nonce, rejection: undefined })
-      session.handle('ClusterLoadAssignment', { names: ['backend', 'search'], nonce: endpoints!.nonce, rejection: undefined })
-      return session
-    },
-    delta() {
-      const session = createDeltaSession<DiscoveryResource>({
-        presentOf: world(versions),
-        types,
-        clock: createFakeClock(),
-        nackBackoffMs: () => 5_000,
-      })
-      const ask = { subscribe: [], unsubscribe: [], initialVersions: {}, nonce: '', rejection: undefined }
-      const [clusters] = session.handle('Cluster', ask)
-      const [endpoints] = session.handle('ClusterLoadAssignment', { ...ask, subscribe: ['backend', 'search'] })
-      session.handle('Cluster', { ...ask, nonce: clusters!.nonce })
-      session.handle('ClusterLoadAssignment', { ...ask, nonce: endpoints!.nonce })
-      return session
-    },
-  }
-
-  for (const variant of ['sotw', 'delta'] as const) {
-    it(`is followed by its endpoints at once, though they did not change (${variant})`, () => {
-      versions['Cluster'] = { backend: '1', search: '1' }
-      const session = open[variant]()
-      expect(session.push()).toEqual([])
-      versions['Cluster'] = { backend: '1', search: '2' }
-      const answers = session.push()
-      expect(answers.map(({ type }) => type)).toEqual(['Cluster', 'ClusterLoadAssignment'])
-      expect(namesOf(answers[1])).toContain('search')
-      expect(session.push()).toEqual([])
-    })
-  }
-})
-
-describe('a recorded gRPC client', () => {
-  it('asks by name, listener, route, cluster, endpoints in turn, and each is answered by name alone', () => {
-    const peer = recordingOf('grpc-core-sotw')
-      .filter(({ dir }) => dir === 'client>server')
-      .map(({ brief = '' }) => parse(brief))
-    const session = createSotwSession<DiscoveryResource>({
-      presentOf: world({
-        Cluster: { backend: '1', other: '1' },
-        ClusterLoadAssignment: { backend: '1' },
-        Listener: { backend: '1', other: '1' },
-        RouteConfiguration: { backend: '1' },
-      }),
-      types,
-      clock: createFakeClock(),
-      nackBackoffMs: () => 5_000,
-    })
-    const answers = peer.slice(0, 8).flatMap(({ type, names, nonce, error }) => session.handle(type, { names, nonce, rejection: error }))
-    expect(answers.map((answer) => `${answer.type} ${namesOf(answer)}`)).toEqual([
-      'Listener backend',
-      'RouteConfiguration backend',
-      'Cluster backend',
-      'ClusterLoadAssignment backend',
-    ])
-    expect(Object.values(session.status()).every(({ sent, acked }) => sent === acked)).toBe(true)
+  it('gRPC client: asks by name for listener, route, cluster and endpoints in turn, and follows its endpoints', async () => {
+    const [only] = await replay('grpc-core-sotw')
+    expect(countsOf(only)).toEqual({ CDS: [1, 1, 0], EDS: [3, 3, 0], LDS: [1, 1, 0], RDS: [1, 1, 0] })
   })
 })
