@@ -3,6 +3,8 @@ export const destinations = [
   { href: '/', label: 'Overview', chord: 'o' },
   { href: '/insights', label: 'Insights', chord: 'i' },
   { href: '/sinks', label: 'Sinks', chord: 's' },
+  { href: '/streams', label: 'Streams', chord: 't' },
+  { href: '/conflicts', label: 'Conflicts', chord: 'c' },
 ] as const
 
 export type Destination = (typeof destinations)[number]

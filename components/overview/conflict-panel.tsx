@@ -23,7 +23,7 @@ export function ConflictPanel({ cells, recent }: Counters['conflicts']) {
         <p className="text-muted">No write has lost to another since this instance started.</p>
       ) : (
         <>
-          <Picture recent={recent} />
+          <ConflictPicture recent={recent} />
           <div className="mt-3 overflow-x-auto">
             <table className="w-full">
               <caption className="sr-only">Who lost to whom, since this instance started</caption>
@@ -73,7 +73,8 @@ export function ConflictPanel({ cells, recent }: Counters['conflicts']) {
   )
 }
 
-function Picture({ recent }: Pick<Counters['conflicts'], 'recent'>) {
+/** Conflicts over time, harmful on benign. */
+export function ConflictPicture({ recent }: Pick<Counters['conflicts'], 'recent'>) {
   const area = conflictAreaOf(recent)
   return (
     <figure>

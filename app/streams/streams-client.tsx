@@ -1,0 +1,68 @@
+'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import { useQueryStates } from 'nuqs'
+import { countStreams, filterStreams } from '../../components/streams/stream-list.ts'
+import { StreamFilters } from '../../components/streams/stream-filters.tsx'
+import { StreamsTable } from '../../components/streams/streams-table.tsx'
+import { BlockMessage } from '../../components/ui/block-message.tsx'
+import { Button } from '../../components/ui/button.tsx'
+import { Skeleton } from '../../components/ui/skeleton.tsx'
+import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
+import { useTRPC } from '../trpc-client.tsx'
+import { streamsSearchParams } from './search-params.ts'
+import { OpenStream } from './open-stream.tsx'
+
+/** How often the list is read while it is looked at. */
+const REREAD_MS = 2_000
+
+export function StreamsClient() {
+  const trpc = useTRPC()
+  const [view, setView] = useQueryStates(streamsSearchParams)
+  const sessions = useQuery(trpc.sessions.list.queryOptions(undefined, { refetchInterval: REREAD_MS }))
+  const self = useQuery(trpc.instances.self.queryOptions())
+  useWhenLiveAgain(() => void sessions.refetch())
+
+  if (sessions.data === undefined) {
+    if (sessions.error === null) return <Skeleton lines={12} label="the streams" />
+    return (
+      <BlockMessage title="The streams could not be read" onRetry={() => void sessions.refetch()}>
+        {sessions.error.message}
+      </BlockMessage>
+    )
+  }
+  const all = sessions.data.items
+  if (all.length === 0) {
+    return (
+      <BlockMessage title="No data plane is connected">
+        Point an Envoy or a gRPC client at {self.data?.xds ?? 'the xDS port'}, or run{' '}
+        <code>npm run fleet -- --xds {self.data?.xds ?? '127.0.0.1:7678'} --dataplanes 50</code> for simulated ones.
+      </BlockMessage>
+    )
+  }
+  const shown = filterStreams(all, view)
+  const open = all.find(({ nodeId }) => nodeId === view.node)
+  return (
+    <div className="flex flex-col gap-3">
+      <StreamFilters filter={view} counts={countStreams(all)} onChange={(change) => void setView(change)} />
+      <div className="flex flex-col gap-3 lg:flex-row">
+        {shown.length === 0 ? (
+          <div className="flex-1 rounded-xl border border-line bg-panel">
+            <BlockMessage title="No stream fits">
+              <Button onClick={() => void setView({ q: '', state: null, variant: null, mesh: null })}>Show all {all.length}</Button>
+            </BlockMessage>
+          </div>
+        ) : (
+          <StreamsTable
+            sessions={shown}
+            selected={view.node}
+            onSelect={(node) => void setView({ node: node === view.node ? null : node }, { history: 'push' })}
+          />
+        )}
+        {view.node !== null && (
+          <OpenStream key={view.node} nodeId={view.node} session={open} onClose={() => void setView({ node: null }, { history: 'push' })} />
+        )}
+      </div>
+    </div>
+  )
+}
