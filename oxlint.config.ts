@@ -140,7 +140,7 @@ export default defineConfig({
     'import/extensions': ['error', 'always', { ignorePackages: true }],
     'import/no-cycle': 'error',
     'import/no-default-export': 'error',
-    'import/no-unassigned-import': ['error', { allow: ['**/*.css', '@fontsource-variable/*', 'server-only'] }],
+    'import/no-unassigned-import': ['error', { allow: ['**/*.css', '@fontsource-variable/*', 'server-only', 'reflect-metadata'] }],
     'typescript/consistent-type-imports': 'error',
     'typescript/no-explicit-any': 'error',
     'typescript/no-floating-promises': 'error',

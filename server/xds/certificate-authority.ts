@@ -1,5 +1,4 @@
 import 'reflect-metadata'
-import { randomBytes } from 'node:crypto'
 import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
@@ -12,6 +11,7 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509'
+import { newSecretHex } from '../lib/random.ts'
 
 /** A mesh's own root of trust: a self-signed certificate and its key, both PEM. */
 export interface RootOfTrust {
@@ -45,7 +45,7 @@ const BACKDATE_MS = 60_000
 export async function createRootOfTrust(mesh: string, now: number): Promise<RootOfTrust> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    serialNumber: randomBytes(16).toString('hex'),
+    serialNumber: newSecretHex(16),
     name: `CN=Tidewatch built-in CA of ${mesh}`,
     notBefore: new Date(now - BACKDATE_MS),
     notAfter: new Date(now + ROOT_VALID_MS),
@@ -70,7 +70,7 @@ export async function createCertificateAuthority(root: RootOfTrust): Promise<Cer
       const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
       const expiresAt = now + validMs
       const certificate = await X509CertificateGenerator.create({
-        serialNumber: randomBytes(16).toString('hex'),
+        serialNumber: newSecretHex(16),
         issuer: issuer.subject,
         notBefore: new Date(now - BACKDATE_MS),
         notAfter: new Date(expiresAt),

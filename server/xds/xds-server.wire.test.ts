@@ -222,23 +222,35 @@ describe('a peer that does what it should not', () => {
     expect((await stream.ended).code).toBe(status.RESOURCE_EXHAUSTED)
   })
 
-  it('that never reads costs a bounded amount and holds up nobody', async () => {
+  it('that does not read is not read from either, holds up nobody, and is sent the newest once it reads', async () => {
+    const backend = (index: number) => ({
+      key: { type: 'Dataplane', mesh: 'default', name: `backend-${index}` },
+      spec: plainDataplane('backend', 1 + index),
+    })
+    await xds.store.writeBatch(
+      Array.from({ length: 500 }, (_, index) => ({ kind: 'create' as const, draft: backend(index) })),
+      { writer: 'test' },
+    )
     const deaf = open()
     deaf.write({ type_url: ENDPOINT, node: web('deaf'), resource_names: ['backend'] })
     await deaf.answer(0)
+    const sizeOf = (answer: (typeof deaf.answers)[number] | undefined) => answer?.resources[0]?.value?.length ?? 0
+    expect(sizeOf(deaf.answers[0])).toBeGreaterThan(10_000)
     deaf.call.pause()
+    // Each asks for one service more, so each is owed an answer of tens of kilobytes.
+    const rounds = 1_000
+    for (let round = 0; round < rounds; round++)
+      deaf.write({ type_url: ENDPOINT, resource_names: ['backend', ...(round % 2 === 0 ? ['web'] : [])] })
     const other = open()
     other.write({ type_url: ENDPOINT, node: web('other'), resource_names: ['backend'] })
     await other.answer(0)
-    const before = process.memoryUsage().rss
-    // What it asks for again and again it does not take; from some point on it is not read from either.
-    for (let round = 0; round < 2_000; round++) deaf.write({ type_url: CLUSTER, response_nonce: '' })
-    await xds.store.create(
-      { key: { type: 'Dataplane', mesh: 'default', name: 'backend-1' }, spec: plainDataplane('backend', 18_100) },
-      { writer: 'test' },
-    )
-    expect((await other.answer(1)).resources).toHaveLength(1)
-    expect(process.memoryUsage().rss - before).toBeLessThan(200 << 20)
+    await xds.store.create(backend(500), { writer: 'test' })
+    await other.answer(1)
+    const sentWhileDeaf = xds.counts['EDS sent'] ?? 0
+    expect(sentWhileDeaf).toBeLessThan(100)
+    deaf.call.resume()
+    await vi.waitFor(() => expect(sizeOf(deaf.answers.at(-1))).toBeGreaterThan(sizeOf(deaf.answers[0])), { timeout: 20_000 })
+    expect(xds.counts['EDS sent']).toBeGreaterThan(sentWhileDeaf)
   })
 
   it('that froze is found by keepalive', async () => {
