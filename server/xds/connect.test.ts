@@ -31,6 +31,7 @@ function start(
       },
       left: () => note('left'),
       pending: () => 0,
+      freeze: () => undefined,
       run: () => Promise.resolve(),
     },
     directory: { put: () => note('visible'), ready: () => over.isReady ?? Promise.resolve() },

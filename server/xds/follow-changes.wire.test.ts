@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { CLUSTER, ENDPOINT, LISTENER, ROUTE } from './resource-types.ts'
 import { nodeOf, openRaw, plainDataplane, type RawStream } from './testing/raw-client.ts'
@@ -99,5 +100,23 @@ describe('a data plane', () => {
     expect(xds.server.sizes().removals).toBe(0)
     other.cancel()
     await vi.waitFor(() => expect(xds.store.get(keyOf('web'))).rejects.toMatchObject({ code: 'not_found' }))
+  })
+})
+
+describe('a shutdown', () => {
+  it('removes nobody, though the last flush takes longer than the delay of a removal', async () => {
+    xds = await startXds({ deregistrationDelayMs: 0, lastFlushMs: 200 })
+    const stream = open()
+    stream.write({ type_url: CLUSTER, node: nodeOf('default.web', plainDataplane('web', 18_001)) })
+    await stream.answer(0)
+    const deleted: string[] = []
+    const { delete: really } = xds.store
+    xds.store.delete = (key, options) => {
+      deleted.push(key.name)
+      return really(key, options)
+    }
+    await xds.stop()
+    expect((await stream.ended).code).toBe(status.UNAVAILABLE)
+    expect(deleted).toEqual([])
   })
 })

@@ -158,6 +158,17 @@ describe('deregistration', () => {
     expect(await isThere()).toBe(true)
   })
 
+  it('never comes from our own shutdown, however short the delay and however long it takes', async () => {
+    const { clock, register, lifecycle, isThere, deregistrationDelayMs, stop } = await make()
+    deregistrationDelayMs.set(0)
+    await register('s1')
+    lifecycle.freeze()
+    lifecycle.left(subject, 's1')
+    await clock.advance(DELAY)
+    expect(await isThere()).toBe(true)
+    await stop()
+  })
+
   it('does not touch what was in the store before', async () => {
     const { clock, lifecycle, store, isThere, stop } = await make()
     await store.create({ key: subject, spec: dataplane }, { writer: 'test' })

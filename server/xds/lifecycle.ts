@@ -23,6 +23,8 @@ export interface Lifecycle {
   left(subject: ResourceKey, sessionId: string): void
   /** Removals that wait for their delay. */
   pending(): number
+  /** This instance is going: from now on nobody is removed, least of all those whose streams it ends itself. */
+  freeze(): void
   /** Removes what is due until aborted, then forgets what is not. */
   run(signal: AbortSignal): Promise<void>
 }
@@ -74,7 +76,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   const presences = new Map<KeyString, Presence>()
   let isStopped = false
 
-  return { register, left, pending, run }
+  return { register, left, pending, freeze, run }
 
   async function register({ subject, sessionId, dataplane, signal }: Registration): Promise<Registered> {
     const presence = presenceOf(subject)
@@ -116,6 +118,10 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       for (const [id, presence] of presences) if (presence.removal !== undefined) schedule(fromKeyString(id), presence)
     }, signal)
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    freeze()
+  }
+
+  function freeze() {
     isStopped = true
     for (const presence of presences.values()) cancelRemoval(presence)
     presences.clear()

@@ -204,6 +204,8 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     isStopping = true
     pushes.stop()
+    // Before any stream ends: its last flush may take longer than the delay of a removal.
+    lifecycle.freeze()
     listener?.close()
     for (const stream of [...streams.values(), ...opening.values()]) stream.end(stopping())
     await Promise.allSettled(lastFlushes)

@@ -26,6 +26,7 @@ export async function startXds(
     readonly deregistrationDelayMs?: number
     readonly nackBackoffMs?: number
     readonly refreshIntervalMs?: number
+    readonly lastFlushMs?: number
     /** False: the Dataplanes are not read until `startDirectory`. */
     readonly isDirectoryReady?: boolean
   } = {},
@@ -69,7 +70,10 @@ export async function startXds(
       const note = (what: 'open' | 'update' | 'close', subscription: Subscription) =>
         void reported.push({ subject: `${subject.mesh}.${subject.name}`, what, subscription })
       note('open', initial)
-      return { update: (next) => note('update', next), close: async (last) => note('close', last) }
+      return {
+        update: (next) => note('update', next),
+        close: (last) => clock.sleep(options.lastFlushMs ?? 0).then(() => note('close', last)),
+      }
     },
   }
   const counts: Record<string, number> = {}
@@ -100,12 +104,9 @@ export async function startXds(
   const ending = new AbortController()
   const following: Promise<void>[] = []
   const startDirectory = () => void following.push(directory.run(ending.signal))
-  const running = Promise.all([
-    server.run(ending.signal),
-    lifecycle.run(ending.signal),
-    identity.run(ending.signal),
-    cache.run(ending.signal),
-  ])
+  const serving = new AbortController()
+  const served = server.run(serving.signal)
+  const running = Promise.all([lifecycle.run(ending.signal), identity.run(ending.signal), cache.run(ending.signal)])
   if (options.isDirectoryReady !== false) {
     startDirectory()
     await directory.ready()
@@ -125,6 +126,9 @@ export async function startXds(
     identity,
     errors,
     async stop() {
+      // As the whole process does: what brings work goes first.
+      serving.abort()
+      await served
       ending.abort()
       await Promise.all([running, ...following])
       await store.close()
