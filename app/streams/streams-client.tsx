@@ -3,6 +3,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useQueryStates } from 'nuqs'
 import { countStreams, filterStreams } from '../../components/streams/stream-list.ts'
+import { useNow } from '../../components/now.tsx'
+import { RefusedList, type RefusedListProps } from '../../components/streams/refused-list.tsx'
 import { StreamFilters } from '../../components/streams/stream-filters.tsx'
 import { StreamsTable } from '../../components/streams/streams-table.tsx'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
@@ -44,6 +46,11 @@ export function StreamsClient() {
   const open = all.find(({ nodeId }) => nodeId === view.node)
   return (
     <div className="flex flex-col gap-3">
+      <Refused
+        sessions={all}
+        onOpen={(node) => void setView({ node }, { history: 'push' })}
+        onShowAll={() => void setView({ state: 'rejecting' })}
+      />
       <StreamFilters filter={view} counts={countStreams(all)} onChange={(change) => void setView(change)} />
       <div className="flex flex-col gap-3 lg:flex-row">
         {shown.length === 0 ? (
@@ -65,4 +72,9 @@ export function StreamsClient() {
       </div>
     </div>
   )
+}
+
+/** Apart, so that the ticking of its ages draws nothing else. */
+function Refused(props: Omit<RefusedListProps, 'now'>) {
+  return <RefusedList {...props} now={useNow()} />
 }

@@ -128,7 +128,8 @@ export function createMemoryStore({ clock, kinds, instance, maxBacklog }: Memory
 
     function created(draft: ResourceDraft): Resource {
       checkKey(kinds, draft.key)
-      if (resources.has(toKeyString(draft.key))) throw refusal.alreadyExists(draft.key)
+      const inTheWay = resources.get(toKeyString(draft.key))
+      if (inTheWay !== undefined) throw refusal.alreadyExists(draft.key, lostToOf(inTheWay))
       const owner = ownerOf(kinds, draft)
       if (owner !== undefined && !resources.has(toKeyString(owner))) throw refusal.ownerMissing(draft.key, owner)
       const content = contentOf(draft)

@@ -12,7 +12,7 @@ export interface ResourceStore {
   get<S = unknown>(key: ResourceKey, options?: ReadOptions): Promise<Resource<S>>
   /** Stable order by key (mesh, then name). `limit` is 1..1000 (default 100). */
   list<S = unknown>(query: ListQuery, options?: ReadOptions): Promise<Page<Resource<S>>>
-  /** Throws `already_exists`, `owner_missing`, `invalid`. The owner defaults to what the kind says; the caller's wins. */
+  /** Throws `already_exists` with details.lostTo (who made it), `owner_missing`, `invalid`. The owner defaults to what the kind says; the caller's wins. */
   create<S>(draft: ResourceDraft<S>, options: WriteOptions): Promise<Resource<S>>
   /** Writes spec, status and labels under the lock of `resource.version`; ownership and createdAt stay. Throws `conflict` with details.lostTo, `not_found`, `invalid`. */
   update<S>(resource: Resource<S>, options: WriteOptions): Promise<Resource<S>>

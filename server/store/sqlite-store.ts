@@ -234,14 +234,14 @@ export async function openSqliteStore(folder: string, deps: SqliteStoreDeps): Pr
       case outcome.notFound:
         return { ok: false, error: refusal.notFound(key) }
       case outcome.alreadyExists:
-        return { ok: false, error: refusal.alreadyExists(key) }
+        return { ok: false, error: toLost(refusal.alreadyExists, key, answer.winnerOf(index)) }
       case outcome.ownerMissing:
         return {
           ok: false,
           error: refusal.ownerMissing(key, 'owner' in row.write && row.write.owner !== null ? keyOf(row.write.owner) : key),
         }
       case outcome.conflict:
-        return { ok: false, error: toConflict(key, answer.winnerOf(index)) }
+        return { ok: false, error: toLost(refusal.conflict, key, answer.winnerOf(index)) }
       case outcome.rolledBack:
         return { ok: false, error: refusal.notInAtomicBatch(key) }
       default:
@@ -288,10 +288,11 @@ function contentOf({
   }
 }
 
-function toConflict(key: ResourceKey, winner: Winner | undefined): CoreError {
-  if (winner === undefined) return new CoreError('internal', 'a conflict was answered without its winner')
+/** A refusal that names who was faster. */
+function toLost(refuse: (key: ResourceKey, lostTo: LostTo) => CoreError, key: ResourceKey, winner: Winner | undefined): CoreError {
+  if (winner === undefined) return new CoreError('internal', 'a lost race was answered without its winner')
   const { version, writer, instance, at } = winner
-  return refusal.conflict(key, { writer, instance, version: String(version) as Version, at, certainty: 'exact' })
+  return refuse(key, { writer, instance, version: String(version) as Version, at, certainty: 'exact' })
 }
 
 /** Versions are only equal or not equal: what is not written as we write them is equal to none. */

@@ -157,7 +157,7 @@ function commit(request: WorkerRequest, { opened, statements }: Means): WorkerAn
     const write = writes[index]!
     switch (write.kind) {
       case 'create':
-        return create(write)
+        return create(index, write)
       case 'update':
         return update(index, write)
       case 'delete':
@@ -165,13 +165,14 @@ function commit(request: WorkerRequest, { opened, statements }: Means): WorkerAn
     }
   }
 
-  function create({ key, version, at, writer, labels, spec, status, owner }: WorkerCreate): number {
+  function create(index: number, { key, version, at, writer, labels, spec, status, owner }: WorkerCreate): number {
     const ownerRow = owner === null ? undefined : statements.find.get(...owner)
-    if (owner !== null && ownerRow === undefined)
-      return statements.find.get(...key) === undefined ? outcome.ownerMissing : outcome.alreadyExists
+    if (owner !== null && ownerRow === undefined) return noteWinner(index, key) ? outcome.alreadyExists : outcome.ownerMissing
     const ownerId = ownerRow?.['id'] ?? null
     const { changes } = statements.insert.run(...key, version, at, at, writer, instance, labels, spec, status, ownerId)
-    return changes === 1 ? outcome.done : outcome.alreadyExists
+    if (changes === 1) return outcome.done
+    noteWinner(index, key)
+    return outcome.alreadyExists
   }
 
   function update(index: number, { key, expected, version, at, writer, labels, spec, status }: WorkerUpdate): number {
@@ -193,14 +194,19 @@ function commit(request: WorkerRequest, { opened, statements }: Means): WorkerAn
   }
 
   function whyNot(index: number, key: Place): number {
+    return noteWinner(index, key) ? outcome.conflict : outcome.notFound
+  }
+
+  /** Who wrote what is in the way; false when nothing is. */
+  function noteWinner(index: number, key: Place): boolean {
     const row = statements.find.get(...key)
-    if (row === undefined) return outcome.notFound
+    if (row === undefined) return false
     winners.set(index, {
       version: Number(row['version']),
       writer: String(row['writer']),
       instance: String(row['instance']),
       at: Number(row['at']),
     })
-    return outcome.conflict
+    return true
   }
 }

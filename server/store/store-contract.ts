@@ -142,7 +142,10 @@ export function describeResourceStore(name: string, make: () => Promise<StoreUnd
         expect(await codeOf(store.get(keys.parent()))).toBe('not_found')
         expect(await codeOf(store.delete(keys.parent(), one))).toBe('not_found')
         const created = await withParent()
-        expect(await codeOf(withParent())).toBe('already_exists')
+        await expect(store.create({ key: keys.parent(), spec: {} }, by('late'))).rejects.toMatchObject({
+          code: 'already_exists',
+          details: { lostTo: { writer: 'one', version: created.version, at: created.modifiedAt, certainty: 'exact' } },
+        })
         await store.delete(keys.parent(), one)
         expect(await codeOf(store.update(created, one))).toBe('not_found')
       })

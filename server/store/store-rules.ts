@@ -92,7 +92,8 @@ export function fromCursor(cursor: string): Position {
 
 export const refusal = {
   notFound: (key: ResourceKey) => new CoreError('not_found', `${formatKey(key)} is not there`, { details: { key } }),
-  alreadyExists: (key: ResourceKey) => new CoreError('already_exists', `${formatKey(key)} is there already`, { details: { key } }),
+  alreadyExists: (key: ResourceKey, lostTo: LostTo) =>
+    new CoreError('already_exists', `${formatKey(key)} is there already`, { details: { key, lostTo } }),
   ownerMissing: (key: ResourceKey, owner: ResourceKey) =>
     new CoreError('owner_missing', `${formatKey(key)} belongs to ${formatKey(owner)}, which is not there`, { details: { key, owner } }),
   conflict: (key: ResourceKey, lostTo: LostTo) =>

@@ -102,7 +102,7 @@ describe('upsert', () => {
     expect(await first).toMatchObject({
       outcome: 'updated',
       resource: { spec: { list: ['o', 'x'] } },
-      conflicts: [{ writer: 'other', certainty: 'inferred' }],
+      conflicts: [{ writer: 'other', certainty: 'exact' }],
     })
     expect(created.told).toEqual(['lost to other', 'updated'])
 

@@ -88,7 +88,7 @@ export function createUpsert({ store, clock, random, observer }: UpsertDeps): Up
       } catch (thrown) {
         const error = toCoreError(thrown)
         if (isLostRace(error, wasPresent)) {
-          const lostTo = (error.details['lostTo'] as LostTo | undefined) ?? (await winnerOf(key, signal))
+          const lostTo = error.details['lostTo'] as LostTo | undefined
           if (lostTo !== undefined) conflicts.push(lostTo)
           observer?.lost({ key, writer, lostTo })
         } else if (!error.safeToRetry) giveUp(error, attempt)
@@ -116,19 +116,6 @@ export function createUpsert({ store, clock, random, observer }: UpsertDeps): Up
     } catch (error) {
       if (toCoreError(error).code === 'not_found') return undefined
       throw error
-    }
-  }
-
-  /** Who made what was in the way of a create: the store does not say, so it is read a moment later. */
-  async function winnerOf(key: ResourceKey, signal: AbortSignal | undefined): Promise<LostTo | undefined> {
-    const present = await read(key, signal).catch(() => undefined)
-    if (present === undefined) return undefined
-    return {
-      writer: present.writer.name,
-      instance: present.writer.instance,
-      version: present.version,
-      at: present.modifiedAt,
-      certainty: 'inferred',
     }
   }
 
