@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Clock, yieldToEventLoop } from '../lib/clock.ts'
 import { CoreError, toCoreError } from '../lib/errors.ts'
 import type { Kinds } from '../model/kind.ts'
-import type { Resource, ResourceDraft, ResourceKey, Version } from '../model/resource.ts'
+import type { LostTo, Resource, ResourceDraft, ResourceKey, Version } from '../model/resource.ts'
 import { createChangeFeed } from './change-feed.ts'
 import { type StoredValue, toStoredValue } from './json-value.ts'
 import type {
