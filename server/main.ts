@@ -51,6 +51,7 @@ async function serve(asked: Config, overrides: Overrides): Promise<number> {
   const config = asked.demo ? { ...asked, dataDir: throwAwayFolder() } : asked
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
   const stopping = new AbortController()
+  const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve(), { once: true }))
   let exitCode = 0
   const stop = (code: number) => {
     exitCode = Math.max(exitCode, code)
@@ -67,7 +68,6 @@ async function serve(asked: Config, overrides: Overrides): Promise<number> {
   const server = createHttpServer({ config, log, controlPlane, api, pages })
 
   const running = controlPlane.run(stopping.signal)
-  const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve(), { once: true }))
   try {
     await Promise.race([start().then(() => stopped), stopped])
     log.info('stopping: last flushes')

@@ -4,6 +4,7 @@ import { type Clock, createSystemClock } from '../lib/clock.ts'
 import { isCoreError } from '../lib/errors.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { type NewId, newRandomId, type Random, systemRandom } from '../lib/random.ts'
+import { untilAborted } from '../lib/signals.ts'
 import { type Part, superviseParts } from '../lib/supervisor.ts'
 import { createSessionRegistry } from '../discovery/session-registry.ts'
 import { loadKinds } from '../model/load-kinds.ts'
@@ -198,6 +199,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   let url = ''
   let kept: { readonly at: number; readonly counters: Counters } | undefined
   let phase: 'starting' | 'listening' | 'stopping' = 'starting'
+  const listening = Promise.withResolvers<void>()
 
   return {
     clock,
@@ -242,13 +244,15 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
       await Promise.all([directory.ready(), board.ready()])
       await xds.listen()
       phase = 'listening'
+      listening.resolve()
     },
     setUrl(known) {
       url = known
     },
     countUnhandledRejection: () => core.unhandledRejections.add({}),
     async run(signal) {
-      signal.addEventListener('abort', () => (phase = 'stopping'), { once: true })
+      if (signal.aborted) phase = 'stopping'
+      else signal.addEventListener('abort', () => (phase = 'stopping'), { once: true })
       // Stopped in reverse: first what brings work, last what other parts still write through.
       const parts: Part[] = [
         { name: 'settings', run: settings.run },
@@ -260,7 +264,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         { name: 'lifecycle', run: lifecycle.run },
         { name: 'identity', run: identity.run },
         { name: 'xDS', run: xds.run },
-        ...(demo === undefined ? [] : [{ name: 'simulated fleet', run: demo.run }]),
+        ...(demo === undefined ? [] : [{ name: 'simulated fleet', run: onceListening(demo.run) }]),
       ]
       await superviseParts(parts, signal, {
         clock,
@@ -277,6 +281,14 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   async function openStore(): Promise<ResourceStore & StoreHealth> {
     if (config.store === 'sqlite') return openSqliteStore(config.dataDir, { clock, kinds, instance })
     return createMemoryStore({ clock, kinds, instance })
+  }
+
+  /** For what connects to us: until then there is no address. */
+  function onceListening(run: Part['run']): Part['run'] {
+    return async (signal) => {
+      await untilAborted(listening.promise, signal)
+      await run(signal)
+    }
   }
 
   /** So that a data plane can connect at once: its mesh must exist. */
