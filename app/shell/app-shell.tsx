@@ -38,9 +38,11 @@ export function AppShell({ children }: { readonly children: ReactNode }) {
         <Navigation />
       </aside>
       <div className="flex min-h-0 min-w-0 flex-col">
-        <header className="flex items-center gap-2 px-4 pt-3 pb-3 lg:px-5.5">
+        <header className="flex items-center gap-2 px-4 max-[360px]:gap-1.5 pt-3 pb-3 lg:px-5.5">
           <NavDrawer />
-          <h1 className="mr-auto min-w-0 truncate text-lg font-semibold tracking-tight">{here?.label ?? 'Tidewatch'}</h1>
+          <h1 className="mr-auto min-w-0 truncate text-lg font-semibold tracking-tight max-[360px]:text-sm">
+            {here?.label ?? 'Tidewatch'}
+          </h1>
           <LivePill />
           <button
             type="button"

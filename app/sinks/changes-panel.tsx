@@ -6,6 +6,7 @@ import { ChangeList } from '../../components/sinks/change-list.tsx'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
 import { Panel } from '../../components/ui/panel.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
+import { problemText } from '../insights/problem-text.ts'
 import { useOnChange } from '../insights/use-on-change.ts'
 import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
 import { useCounters } from '../live/use-live.ts'
@@ -32,7 +33,7 @@ export function ChangesPanel() {
         <ChangeList changes={changes} you={you} />
       ) : history.error !== null ? (
         <BlockMessage title="The changes could not be read" onRetry={() => void history.refetch()}>
-          {history.error.message}
+          {problemText(history.error)}
         </BlockMessage>
       ) : (
         <Skeleton lines={3} label="the changes" />

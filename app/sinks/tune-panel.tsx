@@ -9,6 +9,8 @@ import { BlockMessage } from '../../components/ui/block-message.tsx'
 import { Panel } from '../../components/ui/panel.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import type { SettingRow } from '../../server/model/views.ts'
+import { problemText } from '../insights/problem-text.ts'
+import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
 import { useTRPC, useTRPCClient } from '../trpc-client.tsx'
 import { AppliedNote } from './applied-note.tsx'
 import { CHANGES_READ } from './history-query.ts'
@@ -31,6 +33,9 @@ export function TunePanel({ sink, onClose }: { readonly sink: string; readonly o
   const [round, setRound] = useState(0)
   const settings = useQuery(trpc.settings.list.queryOptions(undefined, { gcTime: 0, staleTime: Number.POSITIVE_INFINITY }))
   const base = settings.data === undefined ? undefined : baseOf(settings.data.items, sink)
+  useWhenLiveAgain(() => {
+    if (settings.isError) void settings.refetch()
+  })
   // The list of changes below follows the sinks; this is the same query.
   const history = useQuery(trpc.settings.history.queryOptions({ limit: CHANGES_READ }))
 
@@ -79,7 +84,7 @@ export function TunePanel({ sink, onClose }: { readonly sink: string; readonly o
         />
       ) : settings.error !== null ? (
         <BlockMessage title="The settings could not be read" onRetry={() => void settings.refetch()}>
-          {settings.error.message}
+          {problemText(settings.error)}
         </BlockMessage>
       ) : settings.data !== undefined ? (
         <BlockMessage title={`The ${sink} sink has nothing to tune`} />
@@ -118,5 +123,5 @@ function problemOf(error: unknown, key: string): TuneProblem {
       value: typeof value === 'number' || typeof value === 'string' ? settingText(key, value) : 'another value',
     }
   if (data?.code === 'invalid') return { kind: 'refused', key, message }
-  return { kind: 'failed', message: data === undefined ? `The server does not answer (${message}).` : message }
+  return { kind: 'failed', message: data === undefined ? 'Tidewatch does not answer; what was typed is kept here.' : message }
 }
