@@ -155,6 +155,14 @@ describe('a delta session', () => {
     expect(pushDelta(state, context(0, { a: '1', b: '2' })).response).toBeUndefined()
   })
 
+  it('costs a bounded amount when its peer never answers', () => {
+    const { context } = session({})
+    let { state } = openDelta(request(), context())
+    for (let version = 0; version < 2_000; version++) ({ state } = pushDelta(state, context(0, { a: String(version) })))
+    expect(state.outstanding.size).toBeLessThan(300)
+    expect(stepDelta(state, request({ nonce: 'n1' }), context()).settled).toBe('stale')
+  })
+
   it('sends everything again on resync, what was refused included', () => {
     const { context } = session({ a: '1', b: '1' })
     const opened = openDelta(request(), context())

@@ -58,6 +58,8 @@ export interface DeltaStep<R extends NamedVersion> {
 }
 
 const NOT_THERE = ''
+/** A peer that never answers costs no more than this; what it says of older responses is stale. */
+const MOST_OUTSTANDING = 256
 
 /** The first request of a type on a stream: always answered, if only to say that there is nothing new. */
 export function openDelta<R extends NamedVersion>(request: DeltaRequest, context: DiscoveryContext<R>): DeltaStep<R> {
@@ -244,5 +246,7 @@ function send<R extends NamedVersion>(
     held.delete(name)
   }
   const outstanding = new Map(state.outstanding).set(nonce, { added, removed: [...removed], before })
+  const [oldest] = outstanding.keys()
+  if (outstanding.size > MOST_OUTSTANDING && oldest !== undefined) outstanding.delete(oldest)
   return { state: { ...state, known, held, outstanding }, response: { nonce, resources, removed: [...removed] } }
 }

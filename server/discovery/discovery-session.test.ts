@@ -168,6 +168,17 @@ for (const variant of ['sotw', 'delta'] as const) {
       expect(session.status()['CDS']).toMatchObject({ sent: 1, acked: 1, nacked: 0 })
     })
 
+    it('waits for the answer to its newest response, not for one that was overtaken', () => {
+      const { ask, answer, push, world, session } = streamOf(variant)
+      ask('cluster')
+      expect([...session.unanswered()]).toEqual(['CDS'])
+      world['cluster'] = { backend: '2', search: '1' }
+      push()
+      expect([...session.unanswered()]).toEqual(['CDS'])
+      answer('cluster')
+      expect([...session.unanswered()]).toEqual(variant === 'sotw' ? [] : ['CDS'])
+    })
+
     it('knows what its peer asked for by name', () => {
       const { ask, session } = streamOf(variant)
       ask('cluster')

@@ -28,6 +28,8 @@ export interface DiscoverySession<R extends DiscoveryResource> {
   /** Whether the peer asked for any of these by name, in any type. What it gets without naming it is for the driver to know. */
   names(names: Iterable<string>): boolean
   status(): Readonly<Record<string, TypeStatus>>
+  /** Short types whose newest response the peer has not answered. Counts do not tell: a response that a newer one overtook is never settled. */
+  unanswered(): ReadonlySet<string>
 }
 
 export interface DiscoverySessionDeps<R extends DiscoveryResource> {
@@ -74,6 +76,7 @@ interface Variant<S, Q, R extends DiscoveryResource> {
   resync(state: S, context: Context<R>): Step<S, R>
   refusalOf(state: S): { readonly reason: string; readonly names: readonly string[] } | undefined
   heldUntil(state: S, now: number): number | undefined
+  isOutstanding(state: S): boolean
   /** Resources of an answer that the peer had in another version before. */
   changedIn(before: S, resources: readonly R[]): readonly R[]
   names(state: S, name: string): boolean
@@ -95,6 +98,7 @@ function sotw<R extends DiscoveryResource>(): Variant<SotwTypeState, SotwRequest
     resync: resyncSotw,
     refusalOf: ({ refusal }) => refusal,
     heldUntil: ({ held }) => held?.until,
+    isOutstanding: (state) => state.isOutstanding,
     // What was refused in between may have left the peer with either.
     changedIn: ({ last, accepted }, resources) =>
       resources.filter(({ name, version }) => [last?.content, accepted].some((had) => (had?.get(name) ?? version) !== version)),
@@ -110,6 +114,7 @@ function delta<R extends DiscoveryResource>(): Variant<DeltaTypeState, DeltaRequ
     resync: resyncDelta,
     refusalOf: ({ refusal }) => refusal,
     heldUntil: ({ held, heldUntil }, now) => (held.size > 0 && heldUntil > now ? heldUntil : undefined),
+    isOutstanding: ({ outstanding }) => outstanding.size > 0,
     changedIn: ({ known }, resources) => resources.filter(({ name, version }) => (known.get(name) ?? version) !== version),
     names: ({ names }, name) => names.has(name),
   }
@@ -163,6 +168,10 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
     names(names) {
       for (const each of names) for (const state of states.values()) if (variant.names(state, each)) return true
       return false
+    },
+    unanswered() {
+      const isUnanswered = ({ type }: DiscoveryType) => states.has(type) && variant.isOutstanding(states.get(type)!)
+      return new Set(types.filter(isUnanswered).map(({ short }) => short))
     },
     status: () => Object.fromEntries(types.flatMap(({ type, short }) => (statuses.has(type) ? [[short, statuses.get(type)!]] : []))),
   }

@@ -303,12 +303,13 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
   }
 
   function row(): SessionRow {
+    const unanswered = phase.kind === 'live' ? phase.session.unanswered() : new Set<string>()
     const types = Object.entries(subscription().types).map(([type, { sent, acked, nacked, rejection, lastAt, recovered }]) => ({
       type,
       sent,
       acked,
       nacked,
-      status: rejection !== undefined ? ('rejected' as const) : acked + nacked < sent ? ('pending' as const) : ('synced' as const),
+      status: rejection !== undefined ? ('rejected' as const) : unanswered.has(type) ? ('pending' as const) : ('synced' as const),
       error: rejection?.reason ?? null,
       lastAt,
       rejection: rejection ?? null,
