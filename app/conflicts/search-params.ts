@@ -1,4 +1,4 @@
-import { createSerializer, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
+import { type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
 
 export const spans = ['5m', '1h', 'all'] as const
 
@@ -9,9 +9,6 @@ export const conflictsSearchParams = {
   open: parseAsString,
 }
 export type ConflictsView = inferParserType<typeof conflictsSearchParams>
-
-/** A link to the page in a given state. */
-export const conflictsHref = (view: Partial<ConflictsView>): string => createSerializer(conflictsSearchParams)('/conflicts', view)
 
 /** Undefined: all that is kept. */
 export const spanMs: Readonly<Record<ConflictsView['span'], number | undefined>> = { '5m': 300_000, '1h': 3_600_000, all: undefined }

@@ -3,7 +3,7 @@ import { freshnessLevels } from '../model/freshness.ts'
 import type { InsightSummary } from '../model/views.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** Every metric of the core, by the name dashboards rely on. docs/METRICS.md describes them. */
+/** Every metric of the core, by the name dashboards rely on; renaming one needs a line in CHANGELOG.md. */
 export type CoreMetrics = ReturnType<typeof createCoreMetrics>
 
 /** Seconds. From a write to memory to a disk that takes its time. */

@@ -217,7 +217,7 @@ export function createResourceBuilder({ pack }: Pick<Protos, 'pack'>): ResourceB
   }
 }
 
-export function outboundRouteName(service: string): string {
+function outboundRouteName(service: string): string {
   return `outbound:${service}`
 }
 

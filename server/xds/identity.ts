@@ -15,7 +15,7 @@ import {
 } from './certificate-authority.ts'
 
 /** The writer's name in the store, in conflicts and in metrics. */
-export const IDENTITY_WRITER = 'identity'
+const IDENTITY_WRITER = 'identity'
 
 /**
  * Gives each connected data plane of a mesh with mTLS a certificate of the mesh's built-in CA, renews it in time, and writes

@@ -6,7 +6,7 @@ import { fromKeyString, type KeyString, type Resource, type ResourceKey, toKeySt
 import type { ResourceStore } from '../store/resource-store.ts'
 import type { ConflictRetry, Upsert } from '../store/upsert.ts'
 
-export const LIFECYCLE_WRITER = 'lifecycle'
+const LIFECYCLE_WRITER = 'lifecycle'
 
 /**
  * Registers the Dataplane a stream brings along and removes it when it stays away.

@@ -9,8 +9,8 @@ import type { Protos } from './protos.ts'
 import type { XdsResource } from './resource-types.ts'
 
 /** What a data plane proves itself with, and what it checks its peers by. */
-export const IDENTITY_SECRET = 'identity'
-export const ROOTS_SECRET = 'mesh-ca'
+const IDENTITY_SECRET = 'identity'
+const ROOTS_SECRET = 'mesh-ca'
 
 const SECRET = 'envoy.extensions.transport_sockets.tls.v3.Secret'
 const UPSTREAM = 'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext'
