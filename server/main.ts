@@ -146,8 +146,8 @@ function createHttpServer({ config, log, controlPlane, api, pages }: Served): Se
     if (api.upgrade(req, socket, head)) return
     socket.on('error', () => socket.destroy())
     // Pages open sockets of their own only while they are developed.
-    if (!config.dev || pages === undefined || refusalOf(req) !== undefined) socket.destroy()
-    else pages.upgrade(req, socket, head).catch(() => socket.destroy())
+    const isTaken = config.dev && refusalOf(req) === undefined && pages?.upgrade(req, socket, head) === true
+    if (!isTaken) socket.destroy()
   })
   return server
 
