@@ -1,27 +1,16 @@
-/**
- * The process: reads its configuration, builds the control plane, serves pages, API, metrics and health over HTTP, and
- * stops in order, with last flushes, on a signal or a fatal error.
- */
-import { once } from 'node:events'
+/** The process: from its configuration to a control plane that serves, and in order, with last flushes, to its end. */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Duplex } from 'node:stream'
 import { type Logger, pino } from 'pino'
 import { publishHandle } from './api/handle.ts'
-import { type ApiHandler, createApiHandler } from './api/http-handler.ts'
-import { refuseHost } from './api/origin-guard.ts'
-import { CoreError, isCoreError } from './lib/errors.ts'
-import { toHostPort } from './lib/host-port.ts'
-import { newRandomId } from './lib/random.ts'
-import { createPages, type Pages } from './pages.ts'
+import { createApiHandler } from './api/http-handler.ts'
+import { createHttpServer, listen } from './http-server.ts'
+import { isCoreError } from './lib/errors.ts'
+import { createPages } from './pages.ts'
 import { type Config, readProcessConfig, usage } from './runtime/config.ts'
 import { createControlPlane, type Overrides, type RunningControlPlane } from './runtime/create-control-plane.ts'
 
-/** A script follows up to 200 rows by GET, and their keys are in the URL: Node's 16 KB are too few. */
-const MAX_HEADER_BYTES = 64 * 1024
 const EXIT_FATAL = 1
 const EXIT_REFUSED = 2
 /** After the signal to stop; a supervisor outside usually waits 10 s. */
@@ -80,7 +69,7 @@ async function serve(asked: Config, overrides: Overrides): Promise<number> {
 
   async function start() {
     await controlPlane.listen()
-    const url = await listen(server, { config, log })
+    const url = await listen(server, config, log)
     controlPlane.setUrl(url)
     const { xds, kds, pid } = controlPlane.self()
     process.stdout.write(`${JSON.stringify({ msg: 'listening', url, xds, kds, pid })}\n`)
@@ -124,99 +113,4 @@ function catchEverything(
     controlPlane.countUnhandledRejection()
     log.error({ err: reason }, 'a promise was rejected and nobody looked')
   })
-}
-
-interface Served {
-  readonly config: Config
-  readonly log: Logger
-  readonly controlPlane: RunningControlPlane
-  readonly api: ApiHandler
-  readonly pages: Pages | undefined
-}
-
-function createHttpServer({ config, log, controlPlane, api, pages }: Served): Server {
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (req, res) => {
-    answer(req, res).catch((error: unknown) => {
-      log.error({ err: error, path: pathOf(req) }, 'a request failed unexpectedly; its caller was told only that')
-      if (res.headersSent) res.destroy()
-      else say(res, { status: 500, type: 'text/plain', body: 'something went wrong here; the log says what\n' })
-    })
-  })
-  server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (api.upgrade(req, socket, head)) return
-    socket.on('error', () => socket.destroy())
-    // Pages open sockets of their own only while they are developed.
-    const isTaken = config.dev && refusalOf(req) === undefined && pages?.upgrade(req, socket, head) === true
-    if (!isTaken) socket.destroy()
-  })
-  return server
-
-  async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    res.setHeader('x-content-type-options', 'nosniff')
-    res.setHeader('referrer-policy', 'same-origin')
-    const path = pathOf(req)
-    if (api.request(req, res)) return
-    const refusal = refusalOf(req)
-    if (refusal !== undefined) return say(res, { status: refusal.status, type: 'text/plain', body: `${refusal.message}\n` })
-    if (path === '/healthz') return say(res, { status: 200, type: 'application/json', body: '{"ok":true}' })
-    if (path === '/readyz') return say(res, readiness())
-    if (path === '/metrics')
-      return say(res, { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: await controlPlane.metricsText() })
-    if (pages === undefined) return say(res, { status: 404, type: 'text/plain', body: 'no pages: started with --no-ui\n' })
-    protectPage(req, { res, dev: config.dev })
-    await pages.request(req, res)
-  }
-
-  function readiness() {
-    const reasons = controlPlane.notReadyBecause()
-    return {
-      status: reasons.length === 0 ? 200 : 503,
-      type: 'application/json',
-      body: JSON.stringify({ ready: reasons.length === 0, ...(reasons.length > 0 && { reasons }) }),
-    }
-  }
-}
-
-function pathOf(req: IncomingMessage): string {
-  return (req.url ?? '/').split('?', 1)[0] ?? '/'
-}
-
-function refusalOf(req: IncomingMessage) {
-  return refuseHost({ host: req.headers.host, port: req.socket.localPort })
-}
-
-function say(res: ServerResponse, { status, type, body }: { readonly status: number; readonly type: string; readonly body: string }) {
-  res.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' })
-  res.end(body)
-}
-
-/** Only our own scripts run, each by a nonce; on the request too, where Next finds it. */
-function protectPage(req: IncomingMessage, { res, dev }: { readonly res: ServerResponse; readonly dev: boolean }) {
-  const nonce = newRandomId().replaceAll('-', '')
-  const policy = [
-    "default-src 'self'",
-    `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${dev ? " 'unsafe-eval'" : ''}`,
-    `style-src 'self' 'nonce-${nonce}'`,
-    "style-src-attr 'unsafe-inline'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-    "form-action 'self'",
-  ].join('; ')
-  req.headers['content-security-policy'] = policy
-  res.setHeader('content-security-policy', policy)
-}
-
-async function listen(server: Server, { config: { host, port }, log }: { readonly config: Config; readonly log: Logger }): Promise<string> {
-  try {
-    server.listen({ host, port })
-    await once(server, 'listening')
-  } catch (error) {
-    const { message } = error as Error
-    throw new CoreError('unavailable', `can't listen on ${toHostPort(host, port)}: ${message}; choose another --port`, { cause: error })
-  }
-  // Out of file descriptors, for example: this connection is lost, the next may not be.
-  server.on('error', (error) => log.error({ err: error }, 'a connection could not be accepted'))
-  return `http://${toHostPort(host, (server.address() as AddressInfo).port)}`
 }

@@ -9,25 +9,34 @@ const STORM: readonly (readonly [TunableKey, SettingValue])[] = [
 ]
 const BY = 'demo'
 
-/** Sets what makes two writers fight over every insight; switched off, puts back what was set before. */
+interface Blown {
+  readonly key: TunableKey
+  readonly before: SettingValue
+  /** Of what the storm set. */
+  readonly version: string
+}
+
+/** Sets what makes two writers fight over every insight; switched off, puts back what nobody else has set since. */
 export function createConflictStorm(settings: Pick<Settings, 'get' | 'apply'>): (active: boolean) => Promise<void> {
-  let before: readonly (readonly [TunableKey, SettingValue])[] | undefined
+  let blown: readonly Blown[] = []
 
   return async (active) => {
-    if (active === (before !== undefined)) return
+    if (active === blown.length > 0) return
     if (active) {
-      before = STORM.map(([key]) => [key, settings.get(key).value])
-      return applyAll(STORM, 'conflict storm switched on')
+      for (const [key, value] of STORM) blown = [...blown, await blow(key, value)]
+      return
     }
-    const values = before ?? []
-    before = undefined
-    await applyAll(values, 'conflict storm switched off')
+    const restored = blown
+    blown = []
+    for (const { key, before, version } of restored) {
+      if (settings.get(key).version !== version) continue
+      await settings.apply({ key, value: before, expectedVersion: version, by: BY, reason: 'conflict storm switched off' })
+    }
   }
 
-  async function applyAll(values: readonly (readonly [TunableKey, SettingValue])[], reason: string) {
-    for (const [key, value] of values) {
-      const { version, value: present } = settings.get(key)
-      if (present !== value) await settings.apply({ key, value, expectedVersion: version, by: BY, reason })
-    }
+  async function blow(key: TunableKey, value: SettingValue): Promise<Blown> {
+    const { value: before, version } = settings.get(key)
+    const { setting } = await settings.apply({ key, value, expectedVersion: version, by: BY, reason: 'conflict storm switched on' })
+    return { key, before, version: setting.version }
   }
 }

@@ -1,14 +1,13 @@
 import type { Logger } from 'pino'
 import manifest from '../../package.json' with { type: 'json' }
 import { type Clock, createSystemClock } from '../lib/clock.ts'
-import { isCoreError } from '../lib/errors.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { type NewId, newRandomId, type Random, systemRandom } from '../lib/random.ts'
 import { untilAborted } from '../lib/signals.ts'
 import { type Part, superviseParts } from '../lib/supervisor.ts'
 import { createSessionRegistry } from '../discovery/session-registry.ts'
 import { loadKinds } from '../model/load-kinds.ts'
-import type { Counters, InstanceSelf } from '../model/views.ts'
+import type { InstanceSelf } from '../model/views.ts'
 import { createSettings } from '../settings/settings.ts'
 import { createDataplaneSink } from '../sinks/dataplane-sink.ts'
 import { createInsightBoard } from '../sinks/insight-board.ts'
@@ -29,8 +28,10 @@ import { createXdsServer } from '../xds/xds-server.ts'
 import type { Config } from './config.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { createCoreMetrics, primeCounters } from './core-metrics.ts'
+import { createCounters } from './counters.ts'
 import { createConflictStorm } from './conflict-storm.ts'
 import { createDemoFleet } from './demo-fleet.ts'
+import { createMissingMeshes } from './meshes.ts'
 import { createUpsertObserver } from './upsert-observer.ts'
 
 /** What a test may put in the place of the real thing. */
@@ -54,9 +55,6 @@ export interface RunningControlPlane extends ControlPlane {
   /** Closes the store; after run has resolved. */
   close(): Promise<void>
 }
-
-/** Counters are asked for by every page; within this time they share one answer. */
-const COUNTERS_KEPT_MS = 200
 
 /** Builds everything in dependency order; starts nothing but the opening of the store and the reading of settings. */
 export async function createControlPlane(config: Config, log: Logger, overrides: Overrides = {}): Promise<RunningControlPlane> {
@@ -181,6 +179,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         alongside: { 'conflict-storm': createConflictStorm(settings) },
       })
     : undefined
+  const counters = createCounters({ clock, board, conflicts, sessions, eventLoopLag, store: opened, sinks: () => [sink.row()] })
   const core = createCoreMetrics(metrics, {
     summary: board.summary,
     waits: board.waits,
@@ -197,7 +196,6 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   primeCounters(core, settings)
 
   let url = ''
-  let kept: { readonly at: number; readonly counters: Counters } | undefined
   let phase: 'starting' | 'listening' | 'stopping' = 'starting'
   const listening = Promise.withResolvers<void>()
 
@@ -212,11 +210,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     demo,
     sinks: () => [sink.row()],
     nextFlushAt: sink.nextFlushAt,
-    counters() {
-      const now = clock.monotonic()
-      if (kept === undefined || now - kept.at >= COUNTERS_KEPT_MS) kept = { at: now, counters: count() }
-      return kept.counters
-    },
+    counters,
     self: (): InstanceSelf => ({
       id: instance,
       pid: process.pid,
@@ -240,7 +234,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
       ]
     },
     async listen() {
-      await createMeshes()
+      await createMissingMeshes(store, config.meshes)
       await Promise.all([directory.ready(), board.ready()])
       await xds.listen()
       phase = 'listening'
@@ -288,30 +282,6 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     return async (signal) => {
       await untilAborted(listening.promise, signal)
       await run(signal)
-    }
-  }
-
-  /** So that a data plane can connect at once: its mesh must exist. */
-  async function createMeshes() {
-    for (const { name, spec } of config.meshes) {
-      await store.create({ key: { type: 'Mesh', mesh: '', name }, spec }, { writer: 'bootstrap' }).catch((error: unknown) => {
-        if (!isCoreError(error, 'already_exists')) throw error
-      })
-    }
-  }
-
-  function count(): Counters {
-    return {
-      summary: board.summary(),
-      strips: board.strips(),
-      sinks: [sink.row()],
-      conflicts: { cells: conflicts.matrix(), recent: conflicts.recent() },
-      sessions: { xds: sessions.size('xds') },
-      rejecting: board.rejecting(),
-      eventLoopLagMs: eventLoopLag.read(),
-      storeProblem: opened.problem(),
-      insightsTotal: board.total(),
-      insightsRevision: board.revision(),
     }
   }
 }

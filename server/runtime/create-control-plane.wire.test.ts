@@ -139,14 +139,6 @@ describe('what pages and scrapers are told', () => {
         .reduce((sum, count) => sum + count, 0),
     )
   })
-
-  it('cost one computation for all who ask within a fifth of a second', async () => {
-    const { core } = await start()
-    const first = core.counters()
-    expect(core.counters()).toBe(first)
-    await core.clock.sleep(210)
-    expect(core.counters()).not.toBe(first)
-  })
 })
 
 describe('a Tidewatch that is started again on its folder', () => {

@@ -1,0 +1,46 @@
+import type { Clock } from '../lib/clock.ts'
+import type { SessionRegistry } from '../discovery/session-registry.ts'
+import type { Counters, SinkRow } from '../model/views.ts'
+import type { InsightBoard } from '../sinks/insight-board.ts'
+import type { StoreHealth } from '../store/resource-store.ts'
+import type { ConflictLedger } from '../telemetry/conflict-ledger.ts'
+import type { EventLoopLag } from '../telemetry/event-loop-lag.ts'
+
+export interface CountersDeps {
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly board: Pick<InsightBoard, 'summary' | 'strips' | 'rejecting' | 'total' | 'revision'>
+  readonly conflicts: Pick<ConflictLedger, 'matrix' | 'recent'>
+  readonly sessions: Pick<SessionRegistry, 'size'>
+  readonly eventLoopLag: Pick<EventLoopLag, 'read'>
+  readonly store: StoreHealth
+  readonly sinks: () => readonly SinkRow[]
+}
+
+/** Every page asks for them; within this time all share one answer. */
+const KEPT_MS = 200
+
+/** What every page shows at a glance. */
+export function createCounters({ clock, board, conflicts, sessions, eventLoopLag, store, sinks }: CountersDeps): () => Counters {
+  let kept: { readonly at: number; readonly counters: Counters } | undefined
+
+  return () => {
+    const now = clock.monotonic()
+    if (kept === undefined || now - kept.at >= KEPT_MS) kept = { at: now, counters: count() }
+    return kept.counters
+  }
+
+  function count(): Counters {
+    return {
+      summary: board.summary(),
+      strips: board.strips(),
+      sinks: sinks(),
+      conflicts: { cells: conflicts.matrix(), recent: conflicts.recent() },
+      sessions: { xds: sessions.size('xds') },
+      rejecting: board.rejecting(),
+      eventLoopLagMs: eventLoopLag.read(),
+      storeProblem: store.problem(),
+      insightsTotal: board.total(),
+      insightsRevision: board.revision(),
+    }
+  }
+}
