@@ -11,7 +11,7 @@ export const layers: readonly (readonly string[])[] = [
   ['runtime'],
   ['api'],
 ]
-/** Entries of processes, which no layer imports: main.ts may import all, the others lib, model and the types of api. */
+/** Entries of processes, which no layer imports: main.ts may import all, the others lib, model, discovery (its pure sessions) and the types of api. */
 export const outside: readonly (readonly string[])[] = [['main.ts'], ['cli', 'demo']]
 
 const allLayers = layers.flat()
@@ -86,8 +86,8 @@ const separateProcessRules: OxlintOverride = {
       {
         patterns: [
           {
-            regex: folderImport(allLayers.filter((layer) => !['lib', 'model', 'api'].includes(layer))),
-            message: 'a process of its own speaks the protocols: it imports lib, model and types of api',
+            regex: folderImport(allLayers.filter((layer) => !['lib', 'model', 'discovery', 'api'].includes(layer))),
+            message: 'a process of its own speaks the protocols: it imports lib, model, the pure sessions of discovery and types of api',
           },
           { regex: folderImport(['api']), allowTypeImports: true, message: 'only types: the API is called over HTTP' },
           uiIsUnknown,

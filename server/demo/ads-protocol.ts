@@ -12,17 +12,20 @@ export interface DiscoveryRequest {
   readonly node?: AdsNode
   readonly error_detail?: { readonly code: number; readonly message: string }
 }
-export interface DeltaRequest {
+export interface DeltaDiscoveryRequest {
   readonly type_url: string
   readonly response_nonce?: string
   readonly resource_names_subscribe?: readonly string[]
+  readonly resource_names_unsubscribe?: readonly string[]
+  readonly initial_resource_versions?: Readonly<Record<string, string>>
   readonly node?: AdsNode
   readonly error_detail?: { readonly code: number; readonly message: string }
 }
-export interface DeltaResponse {
+export interface DeltaDiscoveryResponse {
   readonly type_url: string
   readonly nonce: string
-  readonly resources: readonly { readonly name: string; readonly resource: PackedAny }[]
+  readonly resources: readonly { readonly name: string; readonly version: string; readonly resource: PackedAny }[]
+  readonly removed_resources: readonly string[]
 }
 export interface DiscoveryResponse {
   readonly type_url: string

@@ -2,8 +2,15 @@ import { type ClientDuplexStream, type ChannelOptions, credentials, makeGenericC
 import { type BackoffPolicy, backoffDelayMs } from '../lib/backoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Dataplane } from '../model/kinds/dataplane.ts'
-import type { AdsNode, AdsProtocol, DeltaRequest, DeltaResponse, DiscoveryRequest, DiscoveryResponse } from './ads-protocol.ts'
-import { deltaConversation, type Rejection, sotwConversation } from './conversation.ts'
+import type {
+  AdsNode,
+  AdsProtocol,
+  DeltaDiscoveryRequest,
+  DeltaDiscoveryResponse,
+  DiscoveryRequest,
+  DiscoveryResponse,
+} from './ads-protocol.ts'
+import { createDeltaMemory, deltaConversation, type Rejection, sotwConversation } from './conversation.ts'
 
 /** One simulated data plane: a real xDS client on a connection of its own that routes nothing. */
 export interface DataPlane {
@@ -46,7 +53,7 @@ const CHANNEL: ChannelOptions = {
   'grpc.initial_reconnect_backoff_ms': 100,
 }
 
-type Stream = ClientDuplexStream<DiscoveryRequest | DeltaRequest, DiscoveryResponse | DeltaResponse>
+type Stream = ClientDuplexStream<DiscoveryRequest | DeltaDiscoveryRequest, DiscoveryResponse | DeltaDiscoveryResponse>
 
 export function createDataPlane(
   { clock, random, protocol, xds }: DataPlaneDeps,
@@ -60,6 +67,7 @@ export function createDataPlane(
     user_agent_version: '1',
     metadata: { fields: { 'dataplane.resource': { stringValue: JSON.stringify({ type: 'Dataplane', mesh, name, ...spec }) } } },
   }
+  const memory = createDeltaMemory()
   let stream: Stream | undefined
   let awayMs = 0
   let rejection: Rejection | undefined
@@ -98,11 +106,8 @@ export function createDataPlane(
       stream = open
       const onAbort = () => open.cancel()
       signal.addEventListener('abort', onAbort, { once: true })
-      const conversation = (variant === 'sotw' ? sotwConversation : deltaConversation)({
-        protocol,
-        write: (request) => void open.write(request),
-        rejection: () => rejection,
-      })
+      const talk = { protocol, write: (request: Parameters<Stream['write']>[0]) => void open.write(request), rejection: () => rejection }
+      const conversation = variant === 'sotw' ? sotwConversation(talk) : deltaConversation(talk, memory)
       chatter = conversation.chatter
       open.on('data', conversation.answer)
       open.on('error', () => undefined)
