@@ -45,9 +45,3 @@ export function pendingMsAt(facts: Pick<FreshnessFacts, 'pendingSince'>, now: nu
 export function heartbeatAgeMsAt(facts: Pick<FreshnessFacts, 'heartbeatAt'>, now: number): number {
   return Math.max(0, now - facts.heartbeatAt)
 }
-
-/** When an online insight, left alone, passes the given lateness: the moment its level changes without any event. */
-export function momentOfLateness(facts: FreshnessFacts, lateness: number): number {
-  const byHeartbeat = facts.heartbeatAt + lateness * facts.heartbeatMs
-  return facts.pendingSince === null ? byHeartbeat : Math.min(byHeartbeat, facts.pendingSince + lateness * facts.cadenceMs)
-}

@@ -53,7 +53,7 @@ export interface Tempo {
 export type FlushOutcome = 'settled' | 'kept' | { readonly againInMs: number }
 
 /** How long changes are gathered before a quiet insight is written. */
-export const BATCH_WINDOW_MS = 50
+const BATCH_WINDOW_MS = 50
 
 export interface TempoSettings {
   readonly intervalMs: number

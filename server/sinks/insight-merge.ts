@@ -1,4 +1,5 @@
 import { type DataplaneInsight, type Subscription, withSubscription } from '../model/insight.ts'
+import { isSameStored } from '../store/json-value.ts'
 
 /** What a sink knows of one stream and wants to see stored. */
 export interface ObservedStream {
@@ -38,7 +39,7 @@ function mergeStream(
 ): readonly Subscription[] {
   const stored = subscriptions.find(({ id }) => id === subscription.id)
   if (stored !== undefined) {
-    const isMoved = isHeartbeatDue || !isEqualStored({ ...subscription, generation: stored.generation }, stored)
+    const isMoved = isHeartbeatDue || !isSameStored({ ...subscription, generation: stored.generation }, stored)
     return isMoved ? withSubscription(subscriptions, { ...subscription, generation: stored.generation + 1 }, keep) : subscriptions
   }
   const first = { ...subscription, generation: Math.max(1, subscription.generation) }
@@ -54,15 +55,4 @@ function putBack(subscriptions: readonly Subscription[], older: Subscription, ke
   const oldestClosed = subscriptions.findIndex(({ disconnectedAt }) => disconnectedAt !== undefined)
   if (older.disconnectedAt !== undefined || oldestClosed === -1) return subscriptions
   return [older, ...subscriptions.toSpliced(oldestClosed, 1)]
-}
-
-/** Equal once stored: stores keep JSON, where an absent field and an undefined one are the same. */
-export function isEqualStored(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  if (Array.isArray(a) || Array.isArray(b))
-    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => isEqualStored(item, b[index]))
-  const left = a as Readonly<Record<string, unknown>>
-  const right = b as Readonly<Record<string, unknown>>
-  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => isEqualStored(left[key], right[key]))
 }
