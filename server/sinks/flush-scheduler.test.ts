@@ -364,21 +364,18 @@ describe('retuning', () => {
     await clock.advance(5_000)
   })
 
-  it('moves 10,000 due times in milliseconds', async () => {
+  it('moves the due times of 10,000 sessions at once, on one timer', async () => {
     await end()
     begin({ groupSize: 10_000 })
     for (let index = 0; index < 10_000; index++) run.scheduler.urge(`DataplaneInsight\0default\0dp-${index}`)
     await clock.advance(0)
     for (let index = 0; index < 10_000; index++) run.scheduler.changed(`DataplaneInsight\0default\0dp-${index}`)
-    const costs: number[] = []
+    const timers = clock.pending()
     for (const intervalMs of [1_000, 30_000, 2_000, 20_000, 10_000]) {
-      const before = process.hrtime.bigint()
       run.intervalMs.set(intervalMs)
-      costs.push(Number(process.hrtime.bigint() - before) / 1e6)
       expect(run.scheduler.earliestDueAt()).toBe(intervalMs)
+      expect(clock.pending()).toBe(timers)
     }
-    // The median on a shared machine; a reordering per key would cost hundreds.
-    expect(costs.toSorted((a, b) => a - b)[2]).toBeLessThan(25)
   })
 })
 
