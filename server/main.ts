@@ -69,7 +69,9 @@ async function serve(asked: Config, overrides: Overrides): Promise<number> {
 
   async function start() {
     await controlPlane.listen()
+    stopping.signal.throwIfAborted()
     const url = await listen(server, config, log)
+    stopping.signal.throwIfAborted()
     controlPlane.setUrl(url)
     const { xds, kds, pid } = controlPlane.self()
     process.stdout.write(`${JSON.stringify({ msg: 'listening', url, xds, kds, pid })}\n`)

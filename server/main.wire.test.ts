@@ -115,6 +115,8 @@ describe('the process', () => {
     const { fleet } = await startWithFleet(tidewatch)
     tidewatch.child.kill('SIGTERM')
     expect(await tidewatch.exit).toBe(0)
+    // All of it is in the one file that operators copy.
+    expect(readdirSync(folder).toSorted()).toEqual(['tidewatch.db', 'tidewatch.lock'])
     const insights = storedInsights()
     expect(insights).toHaveLength(5)
     expect(insights.every(isClosed)).toBe(true)
@@ -147,6 +149,7 @@ describe('the process', () => {
     tidewatch.child.kill('SIGTERM')
     expect(await tidewatch.exit).toBe(0)
     expect(tidewatch.stderr()).not.toContain('"level":50')
+    expect(tidewatch.stderr()).not.toMatch(/stopping[^]*Tidewatch listens/)
   })
 
   it('finishes what was asked before it was asked to end, and takes no new connection', async () => {

@@ -50,11 +50,12 @@ describe('a SQLite store on a file that has a problem', () => {
     expect(await refusalOf()).toBe('opened')
   })
 
-  it('leaves no thread and no open file behind when it is closed', async () => {
+  it('leaves no thread, no open file and nothing beside its one file behind when it is closed', async () => {
     const openFiles = () =>
       process.platform === 'linux' ? readdirSync('/proc/self/fd').filter((fd) => linkOf(`/proc/self/fd/${fd}`).startsWith(folder)) : []
     const store = await open()
     await store.create({ key: { type: 'Parent', mesh: '', name: 'm' }, spec: {} }, { writer: 'w' })
+    await store.list({ type: 'Parent' })
     if (process.platform === 'linux') expect(openFiles()).not.toEqual([])
     const threads = process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
     await store.close()

@@ -89,10 +89,11 @@ export async function openSqliteStore(folder: string, deps: SqliteStoreDeps): Pr
   }
 
   async function close() {
+    // The writer is the last to let go of the file: only then is everything in it, and the log beside it gone.
+    reader.close()
     await writer.close()
     await telling
     feed.close()
-    reader.close()
   }
 
   async function one(write: Write, writing: WriteOptions): Promise<Resource | undefined> {
