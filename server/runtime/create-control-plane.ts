@@ -11,6 +11,7 @@ import type { InstanceSelf } from '../model/views.ts'
 import { createSettings } from '../settings/settings.ts'
 import { createDataplaneSink } from '../sinks/dataplane-sink.ts'
 import { createInsightBoard } from '../sinks/insight-board.ts'
+import { createZombieFinaliser } from '../sinks/zombie-finaliser.ts'
 import { createMemoryStore } from '../store/memory-store.ts'
 import { observedStore } from '../store/observed-store.ts'
 import { createReadCache, invalidatingStore } from '../store/read-cache.ts'
@@ -120,6 +121,15 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
       lag: (seconds) => core.flushLag.observe({ sink: 'dataplane' }, seconds),
       attempts: (count, outcome) => core.upsertAttempts.observe({ writer: 'dataplane-sink', type: 'DataplaneInsight', outcome }, count),
     },
+  })
+  const zombies = createZombieFinaliser({
+    clock,
+    store,
+    upsert,
+    retry,
+    idleTimeoutMs: settings.tunable('insight.idleTimeoutMs'),
+    isLive: sink.isLive,
+    onError,
   })
   const sessions = createSessionRegistry()
   const protos = loadProtos()
@@ -254,6 +264,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         { name: 'board', run: board.run },
         { name: 'event loop lag', run: eventLoopLag.run },
         { name: 'directory', run: directory.run },
+        { name: 'zombie finaliser', run: zombies.run },
         { name: 'dataplane sink', run: sink.run },
         { name: 'lifecycle', run: lifecycle.run },
         { name: 'identity', run: identity.run },
