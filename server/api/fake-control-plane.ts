@@ -175,6 +175,7 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
       ],
       recent: () => [],
       of: () => ({ benign: 0, harmful: 0, writes: fake.writes }),
+      countsOf: () => ({ benign: 0, harmful: 0 }),
       onSettled: unused,
     },
     sinks: () => [],

@@ -1,16 +1,16 @@
 import { type DataplaneInsight, isOnline, rejectedTypes, subjectKeyOf } from '../model/insight.ts'
-import { type Freshness, type FreshnessFacts, freshnessAt, heartbeatAgeMsAt, pendingMsAt } from '../model/freshness.ts'
+import { type FreshnessFacts, freshnessAt, heartbeatAgeMsAt, pendingMsAt } from '../model/freshness.ts'
 import { type KeyString, type Resource, type ResourceKey, toKeyString } from '../model/resource.ts'
 import type { InsightRow } from '../model/views.ts'
 
-/** Insights of one type, which share a cadence: the facts of it are read anew at each look, for it may be tuned. */
+/** What insights of one type are judged by. Shared by its entries and changed in place when it is tuned. */
 export interface Cadence {
   cadenceMs: number
   heartbeatMs: number
 }
 
 /** What the board keeps of one insight: its row but for what time makes of it. Changed in place, by the board alone. */
-export interface BoardEntry extends FreshnessFacts {
+export interface BoardEntry {
   readonly key: ResourceKey
   readonly id: KeyString
   /** What a search looks through. */
@@ -28,14 +28,14 @@ export interface BoardEntry extends FreshnessFacts {
   /** Changes whenever a generation moved. */
   pulse: string
   rejected: readonly string[]
-  conflictCount: number
-  /** As last judged. */
-  level: Freshness
+  conflicts: InsightRow['conflicts']
   /** Removed from the board. */
   isGone: boolean
-  /** Of the last walk in order of lateness that came by. */
-  walk: number
+  /** By what it was ordered last; the order's own. */
+  rank: number
 }
+
+const NO_CONFLICTS = { benign: 0, harmful: 0 }
 
 export function createBoardEntry(key: ResourceKey, cadence: Cadence): BoardEntry {
   return {
@@ -43,12 +43,6 @@ export function createBoardEntry(key: ResourceKey, cadence: Cadence): BoardEntry
     id: toKeyString(key),
     searchText: `${key.mesh}/${key.name}`.toLowerCase(),
     cadence,
-    get cadenceMs() {
-      return this.cadence.cadenceMs
-    },
-    get heartbeatMs() {
-      return this.cadence.heartbeatMs
-    },
     isStored: false,
     version: '',
     writer: '',
@@ -59,11 +53,14 @@ export function createBoardEntry(key: ResourceKey, cadence: Cadence): BoardEntry
     heartbeatAt: 0,
     pulse: '',
     rejected: [],
-    conflictCount: 0,
-    level: 'unknown',
+    conflicts: NO_CONFLICTS,
     isGone: false,
-    walk: 0,
+    rank: 0,
   }
+}
+
+export function factsOf({ online, pendingSince, heartbeatAt, cadence }: BoardEntry): FreshnessFacts {
+  return { online, pendingSince, heartbeatAt, cadenceMs: cadence.cadenceMs, heartbeatMs: cadence.heartbeatMs }
 }
 
 /** Whether the board can show it: it has subscriptions. */
@@ -89,23 +86,24 @@ export function takeStored(entry: BoardEntry, resource: Resource<DataplaneInsigh
   entry.rejected = entry.online ? rejectedTypes(resource.spec) : []
 }
 
-export function toRow(entry: BoardEntry, conflicts: InsightRow['conflicts'], now: number): InsightRow {
+export function toRow(entry: BoardEntry, now: number): InsightRow {
+  const facts = factsOf(entry)
   return {
     key: entry.key,
     subject: subjectKeyOf(entry.key),
     online: entry.online,
-    freshness: freshnessAt(entry, now),
-    pendingMs: pendingMsAt(entry, now),
-    heartbeatAgeMs: entry.heartbeatAt === 0 ? 0 : heartbeatAgeMsAt(entry, now),
+    freshness: freshnessAt(facts, now),
+    pendingMs: pendingMsAt(facts, now),
+    heartbeatAgeMs: entry.heartbeatAt === 0 ? 0 : heartbeatAgeMsAt(facts, now),
     pendingSince: entry.pendingSince,
     heartbeatAt: entry.heartbeatAt,
-    cadenceMs: entry.cadence.cadenceMs,
-    heartbeatMs: entry.cadence.heartbeatMs,
+    cadenceMs: facts.cadenceMs,
+    heartbeatMs: facts.heartbeatMs,
     version: entry.version,
     writer: entry.writer,
     modifiedAt: entry.modifiedAt,
     offlineSince: entry.offlineSince,
-    conflicts: { benign: conflicts.benign, harmful: conflicts.harmful },
+    conflicts: entry.conflicts,
     nacked: entry.rejected,
   }
 }

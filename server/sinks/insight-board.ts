@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import { createTopic } from '../lib/topic.ts'
-import { type Freshness, freshnessAt, freshnessLevels, latenessAt, pendingMsAt } from '../model/freshness.ts'
+import { type Freshness, freshnessAt, freshnessLevels, LATE_ABOVE, STALE_ABOVE } from '../model/freshness.ts'
 import type { Kinds } from '../model/kind.ts'
 import { type KeyString, type Resource, type ResourceKey, toKeyString } from '../model/resource.ts'
 import {
@@ -15,7 +15,8 @@ import {
 import type { Settings } from '../settings/settings.ts'
 import type { ResourceStore } from '../store/resource-store.ts'
 import type { ConflictLedger } from '../telemetry/conflict-ledger.ts'
-import { type BoardEntry, type Cadence, createBoardEntry, isInsight, takeStored, toRow } from './board-entry.ts'
+import { type BoardEntry, type Cadence, createBoardEntry, factsOf, isInsight, takeStored, toRow } from './board-entry.ts'
+import { createBoardOrder } from './board-order.ts'
 
 /**
  * The read model: one row per insight, fed by the store's change feed and by the sinks, never by a scan per request. Reads
@@ -48,32 +49,33 @@ export interface InsightBoard {
 export interface InsightBoardDeps {
   readonly store: Pick<ResourceStore, 'changes' | 'list'>
   readonly clock: Pick<Clock, 'now' | 'monotonic'>
-  readonly ledger: Pick<ConflictLedger, 'of' | 'onSettled' | 'forget'>
+  readonly ledger: Pick<ConflictLedger, 'countsOf' | 'onSettled' | 'forget'>
   readonly settings: Pick<Settings, 'tunable'>
   readonly kinds: Kinds
 }
 
-/** An order is taken anew at most this often: who asks meanwhile shares it. */
-const ORDER_KEPT_MS = 250
+/** Counts are taken anew at most this often: who asks meanwhile shares them. */
+const COUNTS_KEPT_MS = 200
 const PAGE = 1000
 
 export function createInsightBoard({ store, clock, ledger, settings, kinds }: InsightBoardDeps): InsightBoard {
   const entries = new Map<KeyString, BoardEntry>()
   const topic = createTopic<ResourceKey>()
   const cadences = new Map<string, Cadence>()
-  const orders = new Map<InsightSort, { readonly at: number; readonly revision: number; readonly sorted: readonly BoardEntry[] }>()
+  const orders = createBoardOrder(clock)
   const firstRead = Promise.withResolvers<void>()
   const types = [...kinds.keys()].filter((type) => type.endsWith('Insight'))
   const intervalMs = settings.tunable('sink.dataplane.flushIntervalMs')
   const idleTimeoutMs = settings.tunable('insight.idleTimeoutMs')
   let revision = 0
+  let kept: Counts | undefined
 
   return {
     order,
     rows: (keys) => keys.flatMap((key) => rowOf(entries.get(toKeyString(key)))),
-    summary: () => Object.fromEntries([...countByType()].map(([type, { counts }]) => [type, counts])),
-    strips: () => [...countByType().values()],
-    rejecting: () => [...entries.values()].filter(({ rejected }) => rejected.length > 0).length,
+    summary: () => Object.fromEntries(counts().strips.map((strip) => [strip.type, strip.counts])),
+    strips: () => counts().strips,
+    rejecting: () => counts().rejecting,
     total: () => entries.size,
     revision: () => revision,
     onChange: (listener, signal) => topic.subscribe(listener, signal),
@@ -85,7 +87,10 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
 
   async function run(signal: AbortSignal): Promise<void> {
     ledger.onSettled((key) => {
-      if (entries.has(toKeyString(key))) topic.publish(key)
+      const entry = entries.get(toKeyString(key))
+      if (entry === undefined) return
+      entry.conflicts = conflictsOf(key)
+      topic.publish(entry.key)
     }, signal)
     for (const tunable of [intervalMs, idleTimeoutMs]) tunable.watch(retune, signal)
     // Subscribed before the read, so that nothing falls between.
@@ -127,7 +132,10 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
 
   function remove(key: ResourceKey) {
     const id = toKeyString(key)
-    if (!entries.delete(id)) return
+    const entry = entries.get(id)
+    if (entry === undefined) return
+    entry.isGone = true
+    entries.delete(id)
     ledger.forget(key)
     revision++
     topic.publish(key)
@@ -149,7 +157,9 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     const known = entries.get(id)
     if (known !== undefined) return known
     const entry = createBoardEntry(key, cadenceOf(key.type))
+    entry.conflicts = conflictsOf(key)
     entries.set(id, entry)
+    orders.add(entry)
     revision++
     return entry
   }
@@ -172,8 +182,13 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     for (const { key } of entries.values()) topic.publish(key)
   }
 
+  function conflictsOf(key: ResourceKey) {
+    const { benign, harmful } = ledger.countsOf(key)
+    return { benign, harmful }
+  }
+
   function rowOf(entry: BoardEntry | undefined): readonly InsightRow[] {
-    return entry === undefined ? [] : [toRow(entry, ledger.of(entry.key), clock.now())]
+    return entry === undefined ? [] : [toRow(entry, clock.now())]
   }
 
   function order({ type, mesh, freshness, rejecting, q, sort = 'worst' }: InsightFilter) {
@@ -182,72 +197,85 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
       .toLowerCase()
       .split(/\s+/)
       .filter((word) => word !== '')
+    const fits = (entry: BoardEntry) =>
+      !entry.isGone &&
+      (type === undefined || entry.key.type === type) &&
+      (mesh === undefined || entry.key.mesh === mesh) &&
+      (rejecting !== true || entry.rejected.length > 0) &&
+      (freshness === undefined || freshness.includes(freshnessAt(factsOf(entry), now))) &&
+      words.every((word) => entry.searchText.includes(word))
     const keys: ResourceKey[] = []
-    for (const entry of sortedBy(sort)) {
-      if (entries.get(entry.id) !== entry) continue
-      if (type !== undefined && entry.key.type !== type) continue
-      if (mesh !== undefined && entry.key.mesh !== mesh) continue
-      if (rejecting === true && entry.rejected.length === 0) continue
-      if (freshness !== undefined && !freshness.includes(freshnessAt(entry, now))) continue
-      if (!words.every((word) => entry.searchText.includes(word))) continue
-      keys.push(entry.key)
-    }
+    for (const entry of orders.by(sort, rankBy(sort, now))) if (fits(entry)) keys.push(entry.key)
     return { keys, asOf: revision }
   }
 
-  function sortedBy(sort: InsightSort): readonly BoardEntry[] {
-    const at = clock.monotonic()
-    const known = orders.get(sort)
-    if (known !== undefined && at - known.at < ORDER_KEPT_MS && known.revision === revision) return known.sorted
-    const now = clock.now()
-    const ranked = [...entries.values()].map((entry) => ({ entry, rank: rankOf(entry, { sort, now }) }))
-    ranked.sort((a, b) => b.rank - a.rank || (a.entry.id < b.entry.id ? -1 : 1))
-    const sorted = ranked.map(({ entry }) => entry)
-    orders.set(sort, { at, revision, sorted })
-    return sorted
-  }
-
-  function rankOf(entry: BoardEntry, { sort, now }: { readonly sort: InsightSort; readonly now: number }): number {
+  function rankBy(sort: InsightSort, now: number): (entry: BoardEntry) => number {
     switch (sort) {
       case 'worst':
         // Offline ones are judged by nothing: they come after all that are.
-        return entry.online ? latenessAt(entry, now) : -1
+        return (entry) => (entry.online ? latenessOf(entry, now) : -1)
       case 'name':
-        return 0
+        // Equals keep the order they came in, which is by name.
+        return () => 0
       case 'lastWrite':
-        return entry.modifiedAt
-      case 'conflicts': {
-        const { benign, harmful } = ledger.of(entry.key)
-        return harmful * 1_000_000 + benign
-      }
+        return ({ modifiedAt }) => modifiedAt
+      case 'conflicts':
+        return ({ conflicts }) => conflicts.harmful * 1_000_000 + conflicts.benign
     }
   }
 
-  function countByType(): ReadonlyMap<string, FreshnessStrip> {
+  /** One pass over all entries for everything that is counted. */
+  function counts(): Counts {
+    const at = clock.monotonic()
+    if (kept !== undefined && at - kept.at < COUNTS_KEPT_MS && kept.revision === revision) return kept
     const now = clock.now()
-    const strips = new Map<string, { counts: Record<Freshness, number>; buckets: number[]; oldestPendingMs: number }>()
-    for (const type of types)
-      strips.set(type, { counts: noCounts(), buckets: Array.from({ length: STRIP_BUCKETS }, () => 0), oldestPendingMs: 0 })
+    const strips = new Map(types.map((type) => [type, emptyStrip()]))
+    let rejecting = 0
     for (const entry of entries.values()) {
       const strip = strips.get(entry.key.type)!
-      const level = freshnessAt(entry, now)
-      strip.counts[level]++
-      if (level === 'offline' || level === 'unknown') continue
-      const bucket = Math.min(STRIP_BUCKETS - 1, Math.floor(latenessAt(entry, now) * STRIP_BUCKETS_PER_CADENCE))
-      strip.buckets[bucket] = (strip.buckets[bucket] ?? 0) + 1
-      strip.oldestPendingMs = Math.max(strip.oldestPendingMs, pendingMsAt(entry, now))
+      if (entry.rejected.length > 0) rejecting++
+      if (entry.heartbeatAt === 0) strip.counts.unknown++
+      else if (!entry.online) strip.counts.offline++
+      else {
+        const lateness = latenessOf(entry, now)
+        strip.counts[lateness <= LATE_ABOVE ? 'fresh' : lateness <= STALE_ABOVE ? 'late' : 'stale']++
+        const bucket = Math.min(STRIP_BUCKETS - 1, Math.floor(lateness * STRIP_BUCKETS_PER_CADENCE))
+        strip.buckets[bucket] = (strip.buckets[bucket] ?? 0) + 1
+        if (entry.pendingSince !== null) strip.oldestPendingMs = Math.max(strip.oldestPendingMs, now - entry.pendingSince)
+      }
     }
-    return new Map([...strips].map(([type, strip]) => [type, { type, cadenceMs: cadenceOf(type).cadenceMs, ...strip }]))
+    kept = {
+      at,
+      revision,
+      rejecting,
+      strips: [...strips].map(([type, strip]) => ({ type, cadenceMs: cadenceOf(type).cadenceMs, ...strip })),
+    }
+    return kept
   }
 
   function waits() {
     const now = clock.now()
     const byType = new Map<string, number[]>(types.map((type) => [type, []]))
-    for (const entry of entries.values()) byType.get(entry.key.type)?.push(pendingMsAt(entry, now) / 1000)
+    for (const entry of entries.values())
+      byType.get(entry.key.type)?.push(entry.pendingSince === null ? 0 : Math.max(0, now - entry.pendingSince) / 1000)
     return byType
   }
 }
 
-function noCounts(): Record<Freshness, number> {
-  return Object.fromEntries(freshnessLevels.map((level) => [level, 0])) as Record<Freshness, number>
+interface Counts {
+  readonly at: number
+  readonly revision: number
+  readonly rejecting: number
+  readonly strips: readonly FreshnessStrip[]
+}
+
+/** `latenessAt`, on an entry as it is: asked of every one many times a second. */
+function latenessOf({ pendingSince, heartbeatAt, cadence }: BoardEntry, now: number): number {
+  const byHeartbeat = Math.max(0, now - heartbeatAt) / Math.max(1, cadence.heartbeatMs)
+  return pendingSince === null ? byHeartbeat : Math.max(byHeartbeat, Math.max(0, now - pendingSince) / Math.max(1, cadence.cadenceMs))
+}
+
+function emptyStrip() {
+  const counts = Object.fromEntries(freshnessLevels.map((level) => [level, 0])) as Record<Freshness, number>
+  return { counts, buckets: Array.from({ length: STRIP_BUCKETS }, () => 0), oldestPendingMs: 0 }
 }

@@ -35,6 +35,8 @@ export interface ConflictLedger {
   /** The last ten minutes in steps of 10 s, oldest first, the one under way last. */
   recent(): readonly ConflictPoint[]
   of(key: ResourceKey): { readonly benign: number; readonly harmful: number; readonly writes: readonly WriteRecord[] }
+  /** The counts alone: asked for every row. */
+  countsOf(key: ResourceKey): { readonly benign: number; readonly harmful: number }
   /** Called with the key whenever conflicts of it were settled. */
   readonly onSettled: (listener: (key: ResourceKey) => void, signal: AbortSignal) => void
 }
@@ -74,6 +76,8 @@ interface Past {
   harmful: number
   writes: WriteRecord[]
 }
+
+const NO_CONFLICTS = { benign: 0, harmful: 0 }
 
 export function createConflictLedger({ clock, onSettledMetric }: ConflictLedgerDeps): ConflictLedger {
   /** By resource and writer, oldest first. */
@@ -126,6 +130,7 @@ export function createConflictLedger({ clock, onSettledMetric }: ConflictLedgerD
       const { benign, harmful, writes } = pasts.get(toKeyString(key)) ?? { benign: 0, harmful: 0, writes: [] }
       return { benign, harmful, writes: [...writes] }
     },
+    countsOf: (key) => pasts.get(toKeyString(key)) ?? NO_CONFLICTS,
     onSettled: (listener, signal) => settledTopic.subscribe(listener, signal),
   }
 

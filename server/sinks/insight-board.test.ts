@@ -1,0 +1,253 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createFakeClock, type FakeClock } from '../lib/fake-clock.ts'
+import { createTunable, type MutableTunable } from '../lib/tunable.ts'
+import { latenessAt } from '../model/freshness.ts'
+import type { DataplaneInsight, Subscription } from '../model/insight.ts'
+import { loadKinds } from '../model/load-kinds.ts'
+import type { Resource, ResourceKey, Version } from '../model/resource.ts'
+import { STRIP_BUCKETS } from '../model/views.ts'
+import type { Settings } from '../settings/settings.ts'
+import { createMemoryStore } from '../store/memory-store.ts'
+import type { ResourceStore } from '../store/resource-store.ts'
+import { type ConflictLedger, createConflictLedger } from '../telemetry/conflict-ledger.ts'
+import { createInsightBoard, type InsightBoard } from './insight-board.ts'
+
+const INTERVAL = 10_000
+const IDLE = 300_000
+const sinkWrites = { writer: 'dataplane-sink' }
+const keyOf = (name: string, mesh = 'default'): ResourceKey => ({ type: 'DataplaneInsight', mesh, name })
+const subscription = (over: Partial<Subscription> = {}): Subscription => ({
+  id: 's1',
+  instance: 'i',
+  variant: 'sotw',
+  connectedAt: 1,
+  generation: 1,
+  types: {},
+  ...over,
+})
+const rejecting: Subscription['types'] = { LDS: { sent: 1, acked: 0, nacked: 1, lastAt: 1, rejection: { reason: 'bad', since: 1 } } }
+
+let clock: FakeClock
+let store: ResourceStore
+let ledger: ConflictLedger
+let board: InsightBoard
+let ending: AbortController
+let running: Promise<void>
+let tunables: { 'sink.dataplane.flushIntervalMs': MutableTunable<number>; 'insight.idleTimeoutMs': MutableTunable<number> }
+const changed: string[] = []
+
+beforeEach(async () => {
+  clock = createFakeClock()
+  const kinds = await loadKinds()
+  store = createMemoryStore({ clock, kinds, instance: 'i', maxBacklog: 20 })
+  ledger = createConflictLedger({ clock })
+  tunables = { 'sink.dataplane.flushIntervalMs': createTunable(INTERVAL), 'insight.idleTimeoutMs': createTunable(IDLE) }
+  // Only the two tunables that the board reads.
+  const settings = { tunable: (key: keyof typeof tunables) => tunables[key] } as unknown as Pick<Settings, 'tunable'>
+  board = createInsightBoard({ store, clock, ledger, settings, kinds })
+  changed.length = 0
+  for (const mesh of ['default', 'shop']) await store.create({ key: { type: 'Mesh', mesh: '', name: mesh }, spec: {} }, sinkWrites)
+})
+afterEach(async () => {
+  ending.abort()
+  await running
+  expect(clock.pending()).toBe(0)
+})
+
+async function start() {
+  ending = new AbortController()
+  board.onChange(({ name }) => changed.push(name), ending.signal)
+  running = board.run(ending.signal)
+  await board.ready()
+}
+async function put(name: string, over: Partial<Subscription> = {}, mesh = 'default'): Promise<Resource<DataplaneInsight>> {
+  await store.create(
+    { key: { type: 'Dataplane', mesh, name }, spec: { networking: { address: 'a', inbound: [], outbound: [] } } },
+    sinkWrites,
+  )
+  return store.create<DataplaneInsight>({ key: keyOf(name, mesh), spec: { subscriptions: [subscription(over)] } }, sinkWrites)
+}
+const update = (present: Resource<DataplaneInsight>, over: Partial<Subscription>) =>
+  store.update<DataplaneInsight>({ ...present, spec: { subscriptions: [subscription(over)] } }, sinkWrites)
+const rowOf = (name: string) => board.rows([keyOf(name)])[0]
+const namesIn = (filter: Parameters<InsightBoard['order']>[0]) => board.order(filter).keys.map(({ name }) => name)
+
+describe('the board', () => {
+  it('has what was stored before it began and what is stored while it runs, and nothing that was deleted', async () => {
+    await put('before')
+    await start()
+    await put('after')
+    await clock.advance(0)
+    expect(namesIn({ sort: 'name' })).toEqual(['after', 'before'])
+    await store.delete({ type: 'Dataplane', mesh: 'default', name: 'before' }, sinkWrites)
+    await clock.advance(0)
+    expect(namesIn({})).toEqual(['after'])
+    expect(board.rows([keyOf('before'), keyOf('after')])).toHaveLength(1)
+    expect(changed).toContain('before')
+  })
+
+  it('reads everything again after a gap, and drops what went meanwhile', async () => {
+    await put('goes')
+    await start()
+    await clock.advance(0)
+    for (let index = 0; index < 30; index++) void put(`n${index}`)
+    await store.delete({ type: 'Dataplane', mesh: 'default', name: 'goes' }, sinkWrites)
+    await clock.advance(0)
+    expect(board.total()).toBe(30)
+    expect(namesIn({})).not.toContain('goes')
+  })
+
+  it('judges by the worse of two ages, each by its own cadence, as time goes by', async () => {
+    await put('quiet')
+    await put('busy')
+    await start()
+    board.setPending(keyOf('busy'), clock.now())
+    expect(rowOf('busy')).toMatchObject({ freshness: 'fresh', pendingMs: 0, cadenceMs: INTERVAL, heartbeatMs: IDLE / 2 })
+    await clock.advance(INTERVAL * 1.5)
+    expect(rowOf('busy')?.freshness).toBe('fresh')
+    await clock.advance(1)
+    expect(rowOf('busy')?.freshness).toBe('late')
+    await clock.advance(INTERVAL * 1.5)
+    expect(rowOf('busy')).toMatchObject({ freshness: 'stale', pendingMs: INTERVAL * 3 + 1 })
+    expect(rowOf('quiet')).toMatchObject({ freshness: 'fresh', pendingMs: 0, pendingSince: null })
+    await clock.advance((IDLE / 2) * 3)
+    expect(rowOf('quiet')?.freshness).toBe('stale')
+  })
+
+  it('takes a moved generation for life, and a write that moves none for none', async () => {
+    let present = await put('web')
+    await start()
+    await clock.advance(IDLE)
+    present = await update(present, { generation: 2 })
+    await clock.advance(0)
+    expect(rowOf('web')).toMatchObject({ heartbeatAgeMs: 0, freshness: 'fresh' })
+    await clock.advance(IDLE)
+    await store.update<DataplaneInsight>(
+      {
+        ...present,
+        spec: {
+          ...present.spec,
+          mtls: { certificateExpiresAt: 1, certificateRegeneratedAt: 1, certificateRegenerations: 1, issuedBackend: 'b' },
+        },
+      },
+      { writer: 'identity' },
+    )
+    await clock.advance(0)
+    expect(rowOf('web')).toMatchObject({ heartbeatAgeMs: IDLE, freshness: 'late', writer: 'identity' })
+  })
+
+  it('says since when a subject is offline, and what a live one refuses', async () => {
+    await put('gone', { disconnectedAt: 42, types: rejecting })
+    await put('refusing', { types: rejecting })
+    await start()
+    expect(rowOf('gone')).toMatchObject({ online: false, freshness: 'offline', offlineSince: 42, nacked: [] })
+    expect(rowOf('refusing')).toMatchObject({ online: true, nacked: ['LDS'] })
+    expect(board.rejecting()).toBe(1)
+    expect(namesIn({ rejecting: true })).toEqual(['refusing'])
+  })
+
+  it('shows an insight that waits for its first flush as unknown, and forgets it when nothing comes of it', async () => {
+    await start()
+    board.setPending(keyOf('new'), clock.now())
+    expect(rowOf('new')).toMatchObject({ freshness: 'unknown', version: '' })
+    board.setPending(keyOf('new'), null)
+    expect(board.total()).toBe(0)
+  })
+
+  it('is judged by a changed interval at once', async () => {
+    await put('web')
+    await start()
+    board.setPending(keyOf('web'), clock.now())
+    await clock.advance(2_000)
+    expect(rowOf('web')?.freshness).toBe('fresh')
+    tunables['sink.dataplane.flushIntervalMs'].set(1_000)
+    expect(rowOf('web')).toMatchObject({ freshness: 'late', cadenceMs: 1_000 })
+    expect(changed).toContain('web')
+  })
+
+  it('counts conflicts of each insight as the ledger settles them', async () => {
+    await put('web')
+    await start()
+    const lostTo = { writer: 'identity', instance: 'i', version: '9' as Version, at: 1, certainty: 'exact' } as const
+    ledger.lost({ key: keyOf('web'), writer: 'dataplane-sink', instance: 'i', lostTo, at: 1 })
+    expect(rowOf('web')?.conflicts).toEqual({ benign: 0, harmful: 0 })
+    ledger.written({ key: keyOf('web'), writer: 'dataplane-sink', instance: 'i', version: '10', at: 2 })
+    expect(rowOf('web')?.conflicts).toEqual({ benign: 1, harmful: 0 })
+    expect(changed).toContain('web')
+  })
+
+  it('filters by mesh, level and words, and orders by what was asked', async () => {
+    await put('checkout-1', {}, 'shop')
+    await clock.advance(10)
+    await put('checkout-2')
+    await clock.advance(10)
+    await put('web-1', { disconnectedAt: 5 })
+    await start()
+    board.setPending(keyOf('checkout-2'), clock.now() - INTERVAL * 2)
+    expect(namesIn({ mesh: 'shop' })).toEqual(['checkout-1'])
+    expect(namesIn({ q: 'CHECK default' })).toEqual(['checkout-2'])
+    expect(namesIn({ freshness: ['late', 'offline'], sort: 'name' })).toEqual(['checkout-2', 'web-1'])
+    expect(namesIn({ sort: 'worst' })).toEqual(['checkout-2', 'checkout-1', 'web-1'])
+    expect(namesIn({ sort: 'lastWrite' })).toEqual(['web-1', 'checkout-2', 'checkout-1'])
+    expect(namesIn({ type: 'ZoneInsight' })).toEqual([])
+  })
+
+  it('counts by level and by lateness, the last bucket taking everything above', async () => {
+    for (const name of ['a', 'b', 'c']) await put(name)
+    await put('d', { disconnectedAt: 5 })
+    await start()
+    board.setPending(keyOf('b'), clock.now() - INTERVAL)
+    board.setPending(keyOf('c'), clock.now() - INTERVAL * 100)
+    const [strip] = board.strips()
+    expect(board.summary()).toEqual({ DataplaneInsight: { fresh: 2, late: 0, stale: 1, offline: 1, unknown: 0 } })
+    expect(strip).toMatchObject({ cadenceMs: INTERVAL, oldestPendingMs: INTERVAL * 100 })
+    expect(strip?.buckets.flatMap((count, bucket) => (count === 0 ? [] : [[bucket, count]]))).toEqual([
+      [0, 1],
+      [15, 1],
+      [STRIP_BUCKETS - 1, 1],
+    ])
+    expect(Object.fromEntries(board.waits())).toEqual({ DataplaneInsight: expect.arrayContaining([0, 10, 1_000]) as number[] })
+  })
+
+  it('moves its revision when rows come, go, or go offline, so that a list knows it has something new', async () => {
+    await start()
+    const seen = [board.revision()]
+    const present = await put('web')
+    await clock.advance(0)
+    seen.push(board.revision())
+    await update(present, { generation: 2, disconnectedAt: 1 })
+    await clock.advance(0)
+    seen.push(board.revision())
+    await store.delete({ type: 'Dataplane', mesh: 'default', name: 'web' }, sinkWrites)
+    await clock.advance(0)
+    seen.push(board.revision())
+    expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b))
+  })
+
+  it('is ordered by lateness whatever waits, comes and goes', async () => {
+    await start()
+    const names = Array.from({ length: 12 }, (_, index) => `n${index}`)
+    for (const name of names) await put(name)
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('pend' as const), name: fc.constantFrom(...names), age: fc.integer({ min: 0, max: 60_000 }) }),
+      fc.record({ do: fc.constant('store' as const), name: fc.constantFrom(...names) }),
+      fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 250, max: 30_000 }) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
+        for (const each of steps) {
+          if (each.do === 'pend') board.setPending(keyOf(each.name), clock.now() - each.age)
+          else if (each.do === 'store') board.setPending(keyOf(each.name), null)
+          else await clock.advance(each.ms)
+        }
+        await clock.advance(250)
+        const rows = board.rows(board.order({ sort: 'worst' }).keys)
+        expect(rows).toHaveLength(names.length)
+        const lateness = rows.map((row) => latenessAt(row, clock.now()))
+        expect(lateness).toEqual(lateness.toSorted((a, b) => b - a))
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
