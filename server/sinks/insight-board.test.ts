@@ -49,11 +49,13 @@ beforeEach(async () => {
   changed.length = 0
   for (const mesh of ['default', 'shop']) await store.create({ key: { type: 'Mesh', mesh: '', name: mesh }, spec: {} }, sinkWrites)
 })
-afterEach(async () => {
+afterEach(end)
+
+async function end() {
   ending.abort()
   await running
   expect(clock.pending()).toBe(0)
-})
+}
 
 async function start() {
   ending = new AbortController()

@@ -89,7 +89,7 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     ledger.onSettled((key) => {
       const entry = entries.get(toKeyString(key))
       if (entry === undefined) return
-      entry.conflicts = conflictsOf(key)
+      entry.conflicts = ledger.countsOf(key)
       topic.publish(entry.key)
     }, signal)
     for (const tunable of [intervalMs, idleTimeoutMs]) tunable.watch(retune, signal)
@@ -157,7 +157,7 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     const known = entries.get(id)
     if (known !== undefined) return known
     const entry = createBoardEntry(key, cadenceOf(key.type))
-    entry.conflicts = conflictsOf(key)
+    entry.conflicts = ledger.countsOf(key)
     entries.set(id, entry)
     orders.add(entry)
     revision++
@@ -180,11 +180,6 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     }
     revision++
     for (const { key } of entries.values()) topic.publish(key)
-  }
-
-  function conflictsOf(key: ResourceKey) {
-    const { benign, harmful } = ledger.countsOf(key)
-    return { benign, harmful }
   }
 
   function rowOf(entry: BoardEntry | undefined): readonly InsightRow[] {

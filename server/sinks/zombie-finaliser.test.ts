@@ -43,12 +43,14 @@ describe('a subscription that nobody keeps alive', () => {
       { writer: 'test' },
     )
   })
-  afterEach(async () => {
+  afterEach(end)
+
+  async function end() {
     ending.abort()
     await running
     expect(clock.pending()).toBe(0)
     expect(errors).toEqual([])
-  })
+  }
 
   function start(under: ResourceStore = store) {
     const upsert = createUpsert({ store: under, clock, random: () => 0.5 })

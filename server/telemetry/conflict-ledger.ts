@@ -130,7 +130,10 @@ export function createConflictLedger({ clock, onSettledMetric }: ConflictLedgerD
       const { benign, harmful, writes } = pasts.get(toKeyString(key)) ?? { benign: 0, harmful: 0, writes: [] }
       return { benign, harmful, writes: [...writes] }
     },
-    countsOf: (key) => pasts.get(toKeyString(key)) ?? NO_CONFLICTS,
+    countsOf(key) {
+      const { benign, harmful } = pasts.get(toKeyString(key)) ?? NO_CONFLICTS
+      return { benign, harmful }
+    },
     onSettled: (listener, signal) => settledTopic.subscribe(listener, signal),
   }
 
