@@ -64,3 +64,21 @@ test('every page is reached by keyboard alone', async ({ page }) => {
   await page.keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toBeHidden()
 })
+
+test('a stream is found by keyboard, opened by its name, sent everything again, and has a link of its own', async ({ page, tidewatch }) => {
+  const { items } = await tidewatch.call<{ items: { nodeId: string; subject: { name: string } }[] }>('sessions.list')
+  const { name } = items[0]!.subject
+  await page.goto('/streams')
+  await expect(page.getByRole('status', { name: 'Live data' })).toContainText('Live')
+  await page.keyboard.press('/')
+  await page.keyboard.type(name)
+  await page.getByRole('button', { name, exact: true }).last().click()
+  const detail = page.getByRole('region', { name: `Stream of ${name}` })
+  await detail.getByRole('button', { name: 'Resync now' }).click()
+  await expect(detail.getByRole('status')).toHaveText('Sent again.')
+  await page.reload()
+  await expect(detail).toContainText('Subscriptions')
+  await expect(page.getByRole('status', { name: 'Live data' })).toContainText('Live')
+  await page.keyboard.press('Escape')
+  await expect(detail).toBeHidden()
+})

@@ -7,7 +7,7 @@ import type { DialogState } from './lazy-dialogs.tsx'
 const keys: readonly (readonly [keys: readonly string[], what: string])[] = [
   ...destinations.map(({ chord, label }) => [['g', chord], `go to ${label}`] as const),
   [['Ctrl', 'K'], 'search and commands (Cmd K on a Mac)'],
-  [['/'], 'filter the list of insights'],
+  [['/'], 'filter the list of insights, or of streams'],
   [['Up', 'Down'], 'move in the list, Enter opens, Escape closes'],
   [['?'], 'this help'],
 ]

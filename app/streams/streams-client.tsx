@@ -2,6 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { useQueryStates } from 'nuqs'
+import { useRef } from 'react'
 import { countStreams, filterStreams } from '../../components/streams/stream-list.ts'
 import { useNow } from '../../components/now.tsx'
 import { RefusedList, type RefusedListProps } from '../../components/streams/refused-list.tsx'
@@ -10,6 +11,7 @@ import { StreamsTable } from '../../components/streams/streams-table.tsx'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
+import { useEscape, useSlash } from '../insights/use-page-keys.ts'
 import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
 import { useTRPC } from '../trpc-client.tsx'
 import { streamsSearchParams } from './search-params.ts'
@@ -24,6 +26,9 @@ export function StreamsClient() {
   const sessions = useQuery(trpc.sessions.list.queryOptions(undefined, { refetchInterval: REREAD_MS }))
   const self = useQuery(trpc.instances.self.queryOptions())
   useWhenLiveAgain(() => void sessions.refetch())
+  const search = useRef<HTMLInputElement>(null)
+  useSlash(search)
+  useEscape(view.node !== null, () => void setView({ node: null }))
 
   if (sessions.data === undefined) {
     if (sessions.error === null) return <Skeleton lines={12} label="the streams" />
@@ -51,7 +56,7 @@ export function StreamsClient() {
         onOpen={(node) => void setView({ node }, { history: 'push' })}
         onShowAll={() => void setView({ state: 'rejecting' })}
       />
-      <StreamFilters filter={view} counts={countStreams(all)} onChange={(change) => void setView(change)} />
+      <StreamFilters filter={view} counts={countStreams(all)} onChange={(change) => void setView(change)} searchRef={search} />
       <div className="flex flex-col gap-3 lg:flex-row">
         {shown.length === 0 ? (
           <div className="flex-1 rounded-xl border border-line bg-panel">

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import type { ReactNode, Ref } from 'react'
 import { formatCount } from '../format.ts'
 import type { StreamCounts, StreamFilter } from './stream-list.ts'
 import { StatusShape } from './type-mark.tsx'
@@ -7,6 +7,7 @@ export interface StreamFiltersProps {
   readonly filter: StreamFilter
   readonly counts: StreamCounts
   readonly onChange: (change: Partial<StreamFilter>) => void
+  readonly searchRef: Ref<HTMLInputElement>
 }
 
 const states = [
@@ -16,14 +17,14 @@ const states = [
 ] as const
 
 /** What narrows the list; counts are of all streams, whatever else is chosen. */
-export function StreamFilters({ filter, counts, onChange }: StreamFiltersProps) {
+export function StreamFilters({ filter, counts, onChange, searchRef }: StreamFiltersProps) {
   return (
     <search className="flex flex-wrap items-center gap-2">
       <input
         type="search"
         aria-label="Filter by name or mesh"
         placeholder="filter by name or mesh"
-        data-search
+        ref={searchRef}
         value={filter.q}
         onChange={({ target }) => onChange({ q: target.value })}
         className="h-8 w-64 max-w-full rounded-lg border border-control bg-panel px-2.5"
