@@ -114,7 +114,7 @@ describe('the client half of a delta session', () => {
           Object.fromEntries(expected),
         )
       }),
-      { numRuns: 300 },
+      { numRuns: 2_000 },
     )
   })
 })

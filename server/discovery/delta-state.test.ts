@@ -131,6 +131,29 @@ describe('a delta session', () => {
     expect(pushDelta(refused.state, context(BACKOFF)).response?.removed).toEqual(['gone'])
   })
 
+  it('does not forget, by the refusal of an older response, what a newer one on its way has added', () => {
+    const { context } = session({ b: '1' })
+    const opened = openDelta(request(), context())
+    const gone = pushDelta(opened.state, context(0, {}))
+    const back = pushDelta(gone.state, context())
+    expect(namesOf(back.response?.resources)).toEqual(['b'])
+    const refused = stepDelta(back.state, request({ nonce: opened.response!.nonce, rejection: 'bad' }), context())
+    // Its peer will hold b by the newer response, so it must be told when b goes.
+    expect(pushDelta(refused.state, context(0, {})).response?.removed).toEqual(['b'])
+  })
+
+  it('does not forget what a peer would not remove when it refuses to have it added again', () => {
+    const { context } = session({ a: '1' })
+    const opened = openDelta(request(), context())
+    const gone = pushDelta(opened.state, context(0, {}))
+    const held = stepDelta(gone.state, request({ nonce: opened.response!.nonce }), context(0, {}))
+    const back = pushDelta(held.state, context())
+    const kept = stepDelta(back.state, request({ nonce: gone.response!.nonce, rejection: 'in use' }), context())
+    const refused = stepDelta(kept.state, request({ nonce: back.response!.nonce, rejection: 'bad' }), context())
+    // It still has what it accepted first.
+    expect(pushDelta(refused.state, context(BACKOFF, {})).response?.removed).toEqual(['a'])
+  })
+
   it('takes an unknown nonce for neither ACK nor NACK, but its subscription counts', () => {
     const { context } = session({ a: '1', b: '1' })
     const opened = openDelta(request({ subscribe: ['a'] }), context())

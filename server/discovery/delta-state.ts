@@ -149,15 +149,18 @@ function settle<R extends NamedVersion>(
     const refusal = state.refusal === undefined || stillRefused.length === 0 ? undefined : { ...state.refusal, names: stillRefused }
     return { state: { ...state, outstanding, refusal }, settled: 'ack' }
   }
-  // The peer keeps what it had: what was added is not known, what was removed is still there.
+  // The peer keeps what it had: what was added is not known, what was removed is still there. Unless a later response, on its
+  // way already, says something of it: then that one decides.
   const known = new Map(state.known)
   const held = new Map(state.held)
+  const decidedLater = namesAfter(state.outstanding, nonce)
   for (const [name, version] of answered.added) {
-    if (known.get(name) === version) takeBack(known, name, answered.before.get(name))
+    if (known.get(name) === version && !decidedLater.has(name)) takeBack(known, name, answered.before.get(name))
     held.set(name, version)
   }
   for (const name of answered.removed) {
-    known.set(name, UNKNOWN_VERSION)
+    if (!decidedLater.has(name)) known.set(name, UNKNOWN_VERSION)
+    else rememberKept(outstanding, state.outstanding, { nonce, name })
     held.set(name, NOT_THERE)
   }
   const names = [...new Set([...(state.refusal?.names ?? []), ...answered.added.keys(), ...answered.removed])]
@@ -172,6 +175,28 @@ function settle<R extends NamedVersion>(
       refusal: { reason: rejection, names },
     },
     settled: 'nack',
+  }
+}
+
+/** What the responses sent after this one say something of. */
+function namesAfter(outstanding: DeltaTypeState['outstanding'], nonce: string): ReadonlySet<string> {
+  const all = [...outstanding]
+  const later = all.slice(all.findIndex(([each]) => each === nonce) + 1)
+  return new Set(later.flatMap(([, { added, removed }]) => [...added.keys(), ...removed]))
+}
+
+/** The peer still has what it would not remove: the next response that adds it again was sent believing otherwise. */
+function rememberKept(
+  outstanding: Map<string, Outstanding>,
+  all: DeltaTypeState['outstanding'],
+  { nonce, name }: { readonly nonce: string; readonly name: string },
+) {
+  const sent = [...all.keys()]
+  for (const later of sent.slice(sent.indexOf(nonce) + 1)) {
+    const response = outstanding.get(later)
+    if (response?.added.has(name) !== true) continue
+    outstanding.set(later, { ...response, before: new Map(response.before).set(name, UNKNOWN_VERSION) })
+    return
   }
 }
 
