@@ -69,13 +69,13 @@ export function isInsight(resource: Resource): resource is Resource<DataplaneIns
   return typeof spec === 'object' && spec !== null && Array.isArray((spec as { subscriptions?: unknown }).subscriptions)
 }
 
-/** Takes in what is stored now. When a generation moved is told by the time of the write that moved it. */
-export function takeStored(entry: BoardEntry, resource: Resource<DataplaneInsight>): void {
+/** Takes in what is stored now; a generation that has moved since the last time did so at `movedAt`. */
+export function takeStored(entry: BoardEntry, resource: Resource<DataplaneInsight>, movedAt: number): void {
   const { subscriptions } = resource.spec
   const pulse = subscriptions.map(({ id, generation }) => `${id} ${generation}`).join()
   if (pulse !== entry.pulse) {
     entry.pulse = pulse
-    entry.heartbeatAt = resource.modifiedAt
+    entry.heartbeatAt = movedAt
   }
   entry.isStored = true
   entry.version = resource.version

@@ -139,6 +139,37 @@ describe('the board', () => {
     expect(rowOf('web')).toMatchObject({ heartbeatAgeMs: IDLE, freshness: 'late', writer: 'identity' })
   })
 
+  it('keeps ages when the wall clock is set either way, and tells who follows that moments moved', async () => {
+    await put('waits')
+    await start()
+    board.setPending(keyOf('waits'), clock.now())
+    await clock.advance(INTERVAL * 2)
+    for (const jump of [3_600_000, -3 * 3_600_000]) {
+      changed.length = 0
+      clock.jump(jump)
+      expect(rowOf('waits')).toMatchObject({
+        freshness: 'late',
+        pendingMs: INTERVAL * 2,
+        pendingSince: clock.now() - INTERVAL * 2,
+        heartbeatAgeMs: INTERVAL * 2,
+      })
+      expect(board.summary()['DataplaneInsight']).toMatchObject({ late: 1, stale: 0 })
+      expect(changed).toEqual(['waits'])
+    }
+  })
+
+  it('takes what was written after the wall clock was set back', async () => {
+    const first = await put('web')
+    await start()
+    clock.jump(-3_600_000)
+    await update(first, { generation: 2 })
+    await clock.advance(INTERVAL)
+    expect(rowOf('web')).toMatchObject({ modifiedAt: clock.now() - INTERVAL, heartbeatAgeMs: INTERVAL })
+    await store.delete(keyOf('web'), sinkWrites)
+    await clock.advance(0)
+    expect(board.total()).toBe(0)
+  })
+
   it('says since when a subject is offline, and what a live one refuses', async () => {
     await put('gone', { disconnectedAt: 42, types: rejecting })
     await put('refusing', { types: rejecting })

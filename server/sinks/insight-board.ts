@@ -57,6 +57,8 @@ export interface InsightBoardDeps {
 /** Counts are taken anew at most this often: who asks meanwhile shares them. */
 const COUNTS_KEPT_MS = 200
 const PAGE = 1000
+/** A wall clock that differs from time passed by more was set; by less, it is being steered. */
+const CLOCK_SET_MS = 1000
 
 export function createInsightBoard({ store, clock, ledger, settings, kinds }: InsightBoardDeps): InsightBoard {
   const entries = new Map<KeyString, BoardEntry>()
@@ -67,6 +69,7 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
   const types = [...kinds.keys()].filter((type) => type.endsWith('Insight'))
   const intervalMs = settings.tunable('sink.dataplane.flushIntervalMs')
   const idleTimeoutMs = settings.tunable('insight.idleTimeoutMs')
+  let wallAhead = clock.now() - clock.monotonic()
   let revision = 0
   let kept: Counts | undefined
 
@@ -99,7 +102,8 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     firstRead.resolve()
     for await (const change of changes) {
       if (change.kind === 'resync') await readAll(signal)
-      else if (change.kind === 'put') put(change.resource)
+      // Seen to move now: the clock of whoever wrote it may be another one.
+      else if (change.kind === 'put') put(change.resource, now())
       else if (entries.get(toKeyString(change.key))?.version === change.version) remove(change.key)
     }
   }
@@ -112,7 +116,7 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
         const page = await store.list({ type, limit: PAGE, ...(cursor !== undefined && { cursor }) }, { signal })
         for (const resource of page.items) {
           seen.add(toKeyString(resource.key))
-          put(resource)
+          put(resource, Math.min(resource.modifiedAt, now()))
         }
         cursor = page.nextCursor
       } while (cursor !== undefined)
@@ -120,12 +124,12 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     for (const [id, { key, isStored }] of entries) if (isStored && !seen.has(id)) remove(key)
   }
 
-  function put(resource: Resource) {
+  function put(resource: Resource, movedAt: number) {
     if (!isInsight(resource) || !types.includes(resource.key.type)) return
     const entry = entryOf(resource.key)
-    if (entry.version === resource.version || entry.modifiedAt > resource.modifiedAt) return
+    if (entry.version === resource.version) return
     const wasOnline = entry.online
-    takeStored(entry, resource)
+    takeStored(entry, resource, movedAt)
     if (wasOnline !== entry.online) revision++
     topic.publish(entry.key)
   }
@@ -141,7 +145,31 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     topic.publish(key)
   }
 
+  /**
+   * The wall clock, by which moments are told. When it has been set, all moments move with it, so that ages stay what they
+   * are: else an hour forward would turn everything stale, and an hour back would hide a dead sink for that long.
+   */
+  function now(): number {
+    const wall = clock.now()
+    const setBy = Math.round(wall - clock.monotonic() - wallAhead)
+    if (Math.abs(setBy) > CLOCK_SET_MS) {
+      wallAhead += setBy
+      for (const entry of entries.values()) {
+        if (entry.pendingSince !== null) entry.pendingSince += setBy
+        if (entry.heartbeatAt !== 0) entry.heartbeatAt += setBy
+      }
+      tellAll()
+    }
+    return wall
+  }
+
+  function tellAll() {
+    revision++
+    for (const { key } of entries.values()) topic.publish(key)
+  }
+
   function setPending(key: ResourceKey, since: number | null) {
+    now()
     const known = entries.get(toKeyString(key))
     if (known === undefined && since === null) return
     const entry = known ?? entryOf(key)
@@ -178,16 +206,15 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
       cadence.cadenceMs = intervalMs.get()
       cadence.heartbeatMs = idleTimeoutMs.get() / 2
     }
-    revision++
-    for (const { key } of entries.values()) topic.publish(key)
+    tellAll()
   }
 
   function rowOf(entry: BoardEntry | undefined): readonly InsightRow[] {
-    return entry === undefined ? [] : [toRow(entry, clock.now())]
+    return entry === undefined ? [] : [toRow(entry, now())]
   }
 
   function order({ type, mesh, freshness, rejecting, q, sort = 'worst' }: InsightFilter) {
-    const now = clock.now()
+    const moment = now()
     const words = (q ?? '')
       .toLowerCase()
       .split(/\s+/)
@@ -197,18 +224,18 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
       (type === undefined || entry.key.type === type) &&
       (mesh === undefined || entry.key.mesh === mesh) &&
       (rejecting !== true || entry.rejected.length > 0) &&
-      (freshness === undefined || freshness.includes(freshnessAt(factsOf(entry), now))) &&
+      (freshness === undefined || freshness.includes(freshnessAt(factsOf(entry), moment))) &&
       words.every((word) => entry.searchText.includes(word))
     const keys: ResourceKey[] = []
-    for (const entry of orders.by(sort, rankBy(sort, now))) if (fits(entry)) keys.push(entry.key)
+    for (const entry of orders.by(sort, rankBy(sort, moment))) if (fits(entry)) keys.push(entry.key)
     return { keys, asOf: revision }
   }
 
-  function rankBy(sort: InsightSort, now: number): (entry: BoardEntry) => number {
+  function rankBy(sort: InsightSort, moment: number): (entry: BoardEntry) => number {
     switch (sort) {
       case 'worst':
         // Offline ones are judged by nothing: they come after all that are.
-        return (entry) => (entry.online ? latenessOf(entry, now) : -1)
+        return (entry) => (entry.online ? latenessOf(entry, moment) : -1)
       case 'name':
         // Equals keep the order they came in, which is by name.
         return () => 0
@@ -221,9 +248,9 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
 
   /** One pass over all entries for everything that is counted. */
   function counts(): Counts {
+    const moment = now()
     const at = clock.monotonic()
     if (kept !== undefined && at - kept.at < COUNTS_KEPT_MS && kept.revision === revision) return kept
-    const now = clock.now()
     const strips = new Map(types.map((type) => [type, emptyStrip()]))
     let rejecting = 0
     for (const entry of entries.values()) {
@@ -232,11 +259,11 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
       if (entry.heartbeatAt === 0) strip.counts.unknown++
       else if (!entry.online) strip.counts.offline++
       else {
-        const lateness = latenessOf(entry, now)
+        const lateness = latenessOf(entry, moment)
         strip.counts[lateness <= LATE_ABOVE ? 'fresh' : lateness <= STALE_ABOVE ? 'late' : 'stale']++
         const bucket = Math.min(STRIP_BUCKETS - 1, Math.floor(lateness * STRIP_BUCKETS_PER_CADENCE))
         strip.buckets[bucket] = (strip.buckets[bucket] ?? 0) + 1
-        if (entry.pendingSince !== null) strip.oldestPendingMs = Math.max(strip.oldestPendingMs, now - entry.pendingSince)
+        if (entry.pendingSince !== null) strip.oldestPendingMs = Math.max(strip.oldestPendingMs, moment - entry.pendingSince)
       }
     }
     kept = {
@@ -249,10 +276,10 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
   }
 
   function waits() {
-    const now = clock.now()
+    const moment = now()
     const byType = new Map<string, number[]>(types.map((type) => [type, []]))
     for (const entry of entries.values())
-      byType.get(entry.key.type)?.push(entry.pendingSince === null ? 0 : Math.max(0, now - entry.pendingSince) / 1000)
+      byType.get(entry.key.type)?.push(entry.pendingSince === null ? 0 : Math.max(0, moment - entry.pendingSince) / 1000)
     return byType
   }
 }

@@ -136,13 +136,36 @@ describe('a subscription that nobody keeps alive', () => {
     expect(await stored()).toEqual([subscription('s1', 4)])
   })
 
-  it('is closed at once when the idle period is shortened below its age', async () => {
+  it('has a whole period to be seen alive in after the idle period was shortened, for who keeps it alive only learns of it now', async () => {
     await put(subscription('s1', 3))
     start()
     await clock.advance(IDLE / 2)
     idleTimeoutMs.set(IDLE / 4)
-    await clock.advance(0)
+    await clock.advance(IDLE / 4 - 1)
+    expect(await closed()).toEqual([false])
+    await clock.advance(1)
     expect(await closed()).toEqual([true])
+  })
+
+  it('is closed with all others of an instance that died, more than are looked at together, in one write for each insight', async () => {
+    const names = Array.from({ length: 250 }, (_, index) => `dp-${index}`)
+    for (const name of names) {
+      const dataplane = { type: 'Dataplane', mesh: 'default', name }
+      await store.create({ key: dataplane, spec: { networking: { address: 'a', inbound: [], outbound: [] } } }, { writer: 'test' })
+      const spec = { subscriptions: [subscription(`${name}-1`, 1), subscription(`${name}-2`, 1)] }
+      await store.create<DataplaneInsight>({ key: { ...key, name }, spec }, { writer: 'dataplane-sink' })
+    }
+    const writes: string[] = []
+    start({
+      ...store,
+      update(resource, options) {
+        writes.push(resource.key.name)
+        return store.update(resource, options)
+      },
+    })
+    await clock.advance(IDLE + 1)
+    expect(finaliser.size()).toBe(0)
+    expect(writes.toSorted()).toEqual(names.toSorted())
   })
 
   it('is forgotten with its insight', async () => {

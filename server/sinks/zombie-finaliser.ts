@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import { CoreError, isCoreError } from '../lib/errors.ts'
 import type { Tunable } from '../lib/tunable.ts'
 import type { DataplaneInsight, Subscription } from '../model/insight.ts'
-import { type KeyString, type Resource, type ResourceKey, toKeyString } from '../model/resource.ts'
+import { formatKey, type KeyString, type Resource, type ResourceKey, toKeyString } from '../model/resource.ts'
 import type { ResourceChange, ResourceStore } from '../store/resource-store.ts'
 import type { ConflictRetry, Upsert } from '../store/upsert.ts'
 
@@ -35,9 +35,17 @@ interface Watched {
   readonly movedAt: number
 }
 
+/** Subscriptions of one insight that have not moved for a whole idle period, and where their generations stood. */
+interface Due {
+  readonly key: ResourceKey
+  readonly generations: Map<string, number>
+}
+
 const WRITER = 'zombie-finaliser'
 const TYPE = 'DataplaneInsight'
 const PAGE = 1000
+/** Insights looked at at a time: their writes share commits, and the store keeps room for others. */
+const TOGETHER = 100
 
 export function createZombieFinaliser({
   clock,
@@ -56,7 +64,10 @@ export function createZombieFinaliser({
   return { size: () => watched.size, run }
 
   async function run(signal: AbortSignal): Promise<void> {
-    idleTimeoutMs.watch(() => wake?.(), signal)
+    idleTimeoutMs.watch(() => {
+      watchAnew()
+      wake?.()
+    }, signal)
     // Subscribed before the read, so that nothing falls between.
     const changes = store.changes(signal)
     await readAll(signal)
@@ -65,8 +76,10 @@ export function createZombieFinaliser({
 
   async function follow(changes: AsyncIterable<ResourceChange>, signal: AbortSignal) {
     for await (const change of changes) {
-      if (change.kind === 'resync') await readAll(signal)
-      else if (change.kind === 'put') look(change.resource)
+      if (change.kind === 'resync') {
+        await readAll(signal)
+        watchAnew()
+      } else if (change.kind === 'put') look(change.resource)
       else forget(toKeyString(change.key))
     }
   }
@@ -111,6 +124,15 @@ export function createZombieFinaliser({
     if (wasIdle) wake?.()
   }
 
+  /**
+   * Other instances keep their streams alive by the idle period they know, and are not seen during a gap. So after either
+   * has changed, everybody gets a whole new period to be seen alive in.
+   */
+  function watchAnew() {
+    const movedAt = clock.monotonic()
+    for (const [subscriptionId, entry] of watched) watched.set(subscriptionId, { ...entry, movedAt })
+  }
+
   function forget(id: KeyString) {
     for (const subscriptionId of idsOf.get(id) ?? []) watched.delete(subscriptionId)
     idsOf.delete(id)
@@ -118,20 +140,40 @@ export function createZombieFinaliser({
 
   async function close(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const first = watched.entries().next().value
-      const dueAt = first === undefined ? Infinity : first[1].movedAt + idleTimeoutMs.get()
-      if (first !== undefined && dueAt <= clock.monotonic()) await judge(first, signal)
-      else await untilWokenOr(dueAt, signal)
+      const due = takeDue()
+      if (due.size > 0) await Promise.all([...due.values()].map((each) => judge(each, signal)))
+      else await untilWokenOr(nextDueAt(), signal)
     }
   }
 
-  async function judge([subscriptionId, entry]: readonly [string, Watched], signal: AbortSignal): Promise<void> {
+  function nextDueAt(): number {
+    const [first] = watched.values()
+    return first === undefined ? Infinity : first.movedAt + idleTimeoutMs.get()
+  }
+
+  /** The next that are due, by insight, as many as are looked at together: when an instance dies, all of its streams fall due at once. */
+  function takeDue(): ReadonlyMap<KeyString, Due> {
+    const now = clock.monotonic()
+    const due = new Map<KeyString, Due>()
+    for (const [subscriptionId, { key, generation, movedAt }] of watched) {
+      const ofInsight = due.get(toKeyString(key)) ?? { key, generations: new Map() }
+      const isFull = due.size === TOGETHER && ofInsight.generations.size === 0
+      if (isFull || movedAt + idleTimeoutMs.get() > now) break
+      due.set(toKeyString(key), ofInsight)
+      ofInsight.generations.set(subscriptionId, generation)
+    }
     // Looked at again after another idle period, whatever comes of this one.
-    watch(subscriptionId, { ...entry, movedAt: clock.monotonic() })
-    if (isLive(subscriptionId)) return
+    for (const { key, generations } of due.values())
+      for (const [subscriptionId, generation] of generations) watch(subscriptionId, { key, generation, movedAt: now })
+    return due
+  }
+
+  async function judge({ key, generations }: Due, signal: AbortSignal): Promise<void> {
+    for (const subscriptionId of generations.keys()) if (isLive(subscriptionId)) generations.delete(subscriptionId)
+    if (generations.size === 0) return
+    const isZombie = (each: Subscription) => isOpen(each) && generations.get(each.id) === each.generation
     const closed = (present: Resource<DataplaneInsight> | undefined): DataplaneInsight => {
       if (present === undefined) throw new CoreError('not_found', 'the insight is gone, and its subscriptions with it')
-      const isZombie = (each: Subscription) => each.id === subscriptionId && each.generation === entry.generation && isOpen(each)
       if (!present.spec.subscriptions.some(isZombie)) return present.spec
       return {
         ...present.spec,
@@ -139,10 +181,9 @@ export function createZombieFinaliser({
       }
     }
     try {
-      await upsert<DataplaneInsight>(entry.key, closed, { writer: WRITER, conflictRetry: retry(), signal })
+      await upsert<DataplaneInsight>(key, closed, { writer: WRITER, conflictRetry: retry(), signal })
     } catch (error) {
-      if (!signal.aborted && !isCoreError(error, 'not_found'))
-        onError(`close a subscription of ${entry.key.mesh}.${entry.key.name} that nobody keeps alive`, error)
+      if (!signal.aborted && !isCoreError(error, 'not_found')) onError(`close what nobody keeps alive of ${formatKey(key)}`, error)
     }
   }
 
