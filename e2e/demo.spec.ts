@@ -56,6 +56,12 @@ test('in a conflict storm the page names both writers within seconds, and neithe
   const matrix = page.getByRole('table').first()
   await expect(matrix).toContainText('dataplane-sink', { timeout: 20_000 })
   await expect(matrix).toContainText('identity')
+  const desktop = page.viewportSize()
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expect
+    .poll(() => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth))
+    .toBeLessThanOrEqual(0)
+  if (desktop) await page.setViewportSize(desktop)
   await page.goto('/')
   await expect(page.getByText(/benign \d*[1-9]/).first()).toBeVisible({ timeout: 15_000 })
   expect(await (await fetch(`${demo.url}/metrics`)).text()).toMatch(

@@ -3,7 +3,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useQueryStates } from 'nuqs'
 import { ConflictMatrix } from '../../components/conflicts/conflict-matrix.tsx'
+import { ConflictTimes } from '../../components/conflicts/conflict-times.tsx'
 import { HotResources } from '../../components/conflicts/hot-resources.tsx'
+import { SeverityLegend } from '../../components/conflicts/severity-legend.tsx'
 import { formatCount } from '../../components/format.ts'
 import { LastWrites } from '../../components/insights/last-writes.tsx'
 import { useNow } from '../../components/now.tsx'
@@ -14,6 +16,7 @@ import { Panel } from '../../components/ui/panel.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import { fightOf } from '../../server/model/conflict-story.ts'
 import { insightsHref, parseKeyParam, toKeyParam } from '../insights/search-params.ts'
+import { useTouched } from '../insights/use-touched.ts'
 import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
 import { useCounters } from '../live/use-live.ts'
 import { useTRPC } from '../trpc-client.tsx'
@@ -24,6 +27,7 @@ const REREAD_MS = 2_000
 /** What a fight is judged over. */
 const FIGHT_WINDOW_MS = 60_000
 const spanWords = { '5m': 'last 5 min', '1h': 'last hour', all: 'all that is kept' } as const
+const emptyWords = { '5m': ' in the last 5 minutes', '1h': ' in the last hour', all: '' } as const
 
 export function ConflictsClient() {
   const trpc = useTRPC()
@@ -71,8 +75,9 @@ export function ConflictsClient() {
             </BlockMessage>
           )
         ) : cells.length === 0 ? (
-          <BlockMessage title="No conflict">
-            No write was refused because another writer was faster. When it happens, it is counted here as soon as its story ends.
+          <BlockMessage title={`No conflicts${emptyWords[view.span]}`}>
+            No write was refused because another writer was faster. When one is, this shows which writer lost to which, how often it was
+            benign or harmful, and how many attempts it took.
           </BlockMessage>
         ) : (
           <>
@@ -82,42 +87,62 @@ export function ConflictsClient() {
             <ConflictMatrix cells={cells} />
           </>
         )}
-        <p className="mt-3 text-xs text-muted">
-          <b className="font-semibold">Benign</b>: the write was made a moment later, by a retry or at the next tick.{' '}
-          <b className="font-semibold">Harmful</b>: it was given up, or cost a stream.
-        </p>
+        <dl className="mt-3 grid grid-cols-[auto_1fr] gap-x-2 gap-y-0.5 text-xs text-muted">
+          <dt className="font-semibold">Benign</dt>
+          <dd>The write was made a moment later, by a retry or at the next tick.</dd>
+          <dt className="font-semibold">Harmful</dt>
+          <dd>It was given up, or cost a stream.</dd>
+        </dl>
       </Panel>
-      <Panel title="Over time" className="live-values" aside="harmful on benign">
+      <Panel title="Over time" className="live-values" aside={<SeverityLegend />}>
         <ConflictPicture recent={recent} />
+        <ConflictTimes recent={recent} />
       </Panel>
       <Hot open={view.open} onOpen={(open) => void setView({ open })} />
     </div>
   )
 }
 
+/** Its order holds still while somebody is at it or has one open; the counts go on. */
 function Hot({ open, onOpen }: { readonly open: string | null; readonly onOpen: (open: string | null) => void }) {
   const trpc = useTRPC()
-  const order = useQuery(trpc.insights.order.queryOptions(hotOrder, { refetchInterval: REREAD_MS * 5 }))
+  const [isTouched, touch] = useTouched()
+  const isHeld = isTouched || open !== null
+  const order = useQuery(trpc.insights.order.queryOptions(hotOrder, { refetchInterval: isHeld ? false : REREAD_MS * 5 }))
   const rows = useQuery(
     trpc.insights.rows.queryOptions(
       { keys: order.data?.keys.slice(0, HOT) ?? [] },
       { refetchInterval: REREAD_MS, enabled: order.data !== undefined, placeholderData: (before) => before },
     ),
   )
-  const hot = rows.data?.items.filter(({ conflicts }) => conflicts.benign + conflicts.harmful > 0) ?? []
-  if (hot.length === 0) return null
+  const problem = order.error ?? rows.error
+  const hot = rows.data?.items.filter(({ conflicts }) => conflicts.benign + conflicts.harmful > 0)
   return (
-    <Panel title="Hot insights" className="live-values" aside="most conflicts first">
-      <HotResources
-        rows={hot}
-        open={open}
-        keyOf={({ key }) => toKeyParam(key)}
-        onOpen={({ key }) => onOpen(toKeyParam(key) === open ? null : toKeyParam(key))}
-        hrefOf={({ key }) => insightsHref({ key })}
-      >
-        {open !== null && <Writes insight={open} />}
-      </HotResources>
-    </Panel>
+    <div {...touch}>
+      <Panel title="Hot insights" className="live-values" aside="most conflicts first, since this instance started">
+        {hot === undefined ? (
+          problem === null ? (
+            <Skeleton lines={4} label="the hot insights" />
+          ) : (
+            <BlockMessage title="The insights could not be read" onRetry={() => void (order.data === undefined ? order : rows).refetch()}>
+              {problem.message}
+            </BlockMessage>
+          )
+        ) : hot.length === 0 ? (
+          <p className="text-muted">None: the insights that writers met on most would stand here, each with who wrote it when.</p>
+        ) : (
+          <HotResources
+            rows={hot}
+            open={open}
+            keyOf={({ key }) => toKeyParam(key)}
+            onOpen={({ key }) => onOpen(toKeyParam(key) === open ? null : toKeyParam(key))}
+            hrefOf={({ key }) => insightsHref({ key })}
+          >
+            {open !== null && <Writes insight={open} />}
+          </HotResources>
+        )}
+      </Panel>
+    </div>
   )
 }
 

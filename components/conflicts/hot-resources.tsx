@@ -15,21 +15,27 @@ export interface HotResourcesProps {
   readonly children: ReactNode
 }
 
+const headings = [
+  { label: 'Insight', className: 'text-left' },
+  { label: 'Mesh', className: 'text-left max-sm:hidden' },
+  { label: 'Freshness', className: 'text-left max-sm:hidden' },
+  { label: 'Harmful', className: 'text-right' },
+  { label: 'Benign', className: 'text-right' },
+  { label: 'Last writer', className: 'text-left max-sm:hidden' },
+  { label: 'Writes', className: 'text-left' },
+] as const
+
 /** The insights that were fought over most. */
 export function HotResources({ rows, open, onOpen, keyOf, hrefOf, children }: HotResourcesProps) {
   return (
-    <div className="overflow-x-auto">
-      <table className="w-full">
+    <div className="relative overflow-x-auto">
+      <table className="w-full sm:min-w-max">
         <caption className="sr-only">Insights by conflicts, most first</caption>
         <thead className="text-xs text-muted">
           <tr>
-            {['Insight', 'Mesh', 'Freshness', 'Harmful', 'Benign', 'Last writer', ''].map((heading) => (
-              <th
-                key={heading}
-                scope="col"
-                className={`px-2 py-1 font-normal ${heading === 'Harmful' || heading === 'Benign' ? 'text-right' : 'text-left'}`}
-              >
-                {heading === '' ? <span className="sr-only">Writes</span> : heading}
+            {headings.map(({ label, className }) => (
+              <th key={label} scope="col" className={`px-2 py-1 font-normal ${className}`}>
+                {label === 'Writes' ? <span className="sr-only">{label}</span> : label}
               </th>
             ))}
           </tr>
@@ -44,15 +50,15 @@ export function HotResources({ rows, open, onOpen, keyOf, hrefOf, children }: Ho
                     {row.key.name}
                   </Link>
                 </th>
-                <td className="px-2 py-1.5 text-muted">{row.key.mesh}</td>
-                <td className="px-2 py-1.5">
+                <td className="px-2 py-1.5 text-muted max-sm:hidden">{row.key.mesh}</td>
+                <td className="px-2 py-1.5 max-sm:hidden">
                   <FreshnessMark level={row.freshness} />
                 </td>
                 <td className={`px-2 py-1.5 text-right ${row.conflicts.harmful > 0 ? 'font-semibold text-stale-ink' : 'text-muted'}`}>
                   {formatCount(row.conflicts.harmful)}
                 </td>
                 <td className="px-2 py-1.5 text-right">{formatCount(row.conflicts.benign)}</td>
-                <td className="px-2 py-1.5">
+                <td className="px-2 py-1.5 max-sm:hidden">
                   <code>{row.writer}</code>
                 </td>
                 <td className="px-2 py-1.5 text-right">
@@ -69,7 +75,7 @@ export function HotResources({ rows, open, onOpen, keyOf, hrefOf, children }: Ho
               </tr>,
               isOpen && (
                 <tr key={`${keyOf(row)} writes`}>
-                  <td colSpan={7} className="bg-soft/50 px-3 py-3">
+                  <td colSpan={headings.length} className="bg-soft/50 px-3 py-3">
                     {children}
                   </td>
                 </tr>

@@ -25,13 +25,18 @@ describe('who fights', () => {
         [cell('identity', 'dataplane-sink', [20]), cell('dataplane-sink', 'identity', [3]), cell('lifecycle', 'lifecycle', [1])],
         MINUTE,
       ),
-    ).toBe('dataplane-sink and identity are fighting over DataplaneInsights: 23 conflicts, none of it cost a write.')
+    ).toBe('dataplane-sink and identity are fighting over DataplaneInsights: 23 conflicts in the last minute, all benign.')
   })
 
   it('puts those first whose conflicts cost something', () => {
     expect(fightOf([cell('identity', 'dataplane-sink', [50]), cell('lifecycle', 'kds-sync', [4, 4])], MINUTE)).toBe(
-      'kds-sync and lifecycle are fighting over DataplaneInsights: 8 conflicts, 4 cost a write.',
+      'kds-sync and lifecycle are fighting over DataplaneInsights: 8 conflicts in the last minute, 4 of them harmful.',
     )
+  })
+
+  it('is judged by the rate over the window, and says how long that was', () => {
+    expect(fightOf([cell('identity', 'dataplane-sink', [29])], 5 * MINUTE)).toBeNull()
+    expect(fightOf([cell('identity', 'dataplane-sink', [30])], 5 * MINUTE)).toMatch(/30 conflicts in the last 5 minutes, all benign\.$/)
   })
 
   it('says so when instances of one writer fight', () => {

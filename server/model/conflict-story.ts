@@ -21,6 +21,11 @@ export function fightOf(cells: readonly ConflictCell[], windowMs: number): strin
   if (worst === undefined || worst.count / (windowMs / 60_000) < STORM_PER_MINUTE) return null
   const [first, second] = worst.writers
   const who = first === second ? `Several writers named ${first}` : `${first} and ${second}`
-  const cost = worst.harmful === 0 ? 'none of it cost a write' : `${worst.harmful} cost a write`
-  return `${who} are fighting over ${worst.type}s: ${worst.count} conflicts, ${cost}.`
+  const cost = worst.harmful === 0 ? 'all benign' : `${worst.harmful} of them harmful`
+  return `${who} are fighting over ${worst.type}s: ${worst.count} conflicts in ${spanWord(windowMs)}, ${cost}.`
+}
+
+function spanWord(windowMs: number): string {
+  const minutes = windowMs / 60_000
+  return minutes === 1 ? 'the last minute' : `the last ${minutes} minutes`
 }
