@@ -6,6 +6,7 @@ const keys: readonly Key[] = Array.from({ length: 450 }, (_, index) => ({ type: 
 const rowOf = (key: Key): InsightRow => ({
   key,
   subject: { ...key, type: 'Dataplane' },
+  source: null,
   online: true,
   freshness: 'fresh',
   pendingMs: 0,

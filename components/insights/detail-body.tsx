@@ -41,8 +41,10 @@ export function DetailBody({ detail, peer, storeProblem, now }: DetailBodyProps)
           {row.heartbeatAt === 0 ? <span className="text-muted">not yet</span> : <Time at={row.heartbeatAt} />}
         </Fact>
         <Fact term="cadence">
-          {formatExactSpan(row.cadenceMs)}, heartbeat {formatExactSpan(row.heartbeatMs)}
+          {formatExactSpan(row.cadenceMs)}
+          {row.heartbeatMs > 0 && `, heartbeat ${formatExactSpan(row.heartbeatMs)}`}
         </Fact>
+        {row.source !== null && <Fact term="seen through">{row.source}</Fact>}
         {row.modifiedAt > 0 && (
           <Fact term="last write">
             <Time at={row.modifiedAt} />

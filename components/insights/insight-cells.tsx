@@ -52,7 +52,8 @@ export function InsightCells({ row, now, isGone }: { readonly row: InsightRow; r
 }
 
 function Waiting({ row, level, now }: { readonly row: InsightRow; readonly level: Freshness; readonly now: number }) {
-  if (level === 'unknown') return <span className="text-xs text-muted">before its first flush</span>
+  if (level === 'unknown')
+    return <span className="text-xs text-muted">{row.source === null ? 'before its first flush' : 'no sign of life'}</span>
   if (level === 'offline')
     return (
       <span className="text-xs text-muted">
@@ -72,7 +73,7 @@ function Waiting({ row, level, now }: { readonly row: InsightRow; readonly level
       title={
         by === 'pending'
           ? `a change waits, interval ${formatSpan(cadenceMs)}`
-          : `generation last moved ${steadyAge(ageMs)} ago, heartbeat ${formatSpan(cadenceMs)}`
+          : `${row.source === null ? 'generation last moved' : 'last renewed'} ${steadyAge(ageMs)} ago, heartbeat ${formatSpan(cadenceMs)}`
       }
     >
       <TideBar percent={percent} freshness={level} />

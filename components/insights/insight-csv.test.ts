@@ -6,6 +6,7 @@ const now = Date.UTC(2026, 0, 2, 3, 4, 50)
 const row: InsightRow = {
   key: { type: 'DataplaneInsight', mesh: 'prod', name: 'web-1' },
   subject: { type: 'Dataplane', mesh: 'prod', name: 'web-1' },
+  source: null,
   online: true,
   freshness: 'fresh',
   pendingMs: 0,
@@ -25,7 +26,7 @@ const row: InsightRow = {
 describe('CSV of insights', () => {
   it('judges each row at the moment of the export, not at the moment it was sent', () => {
     expect(toCsvLine(row, now)).toBe(
-      'late,DataplaneInsight,prod,web-1,true,,25000,2.50,10000,2026-01-02T03:03:50.000Z,150000,2026-01-02T03:03:20.000Z,dataplane-sink,42,3,41,CDS LDS\r\n',
+      'late,DataplaneInsight,prod,web-1,true,,25000,2.50,10000,2026-01-02T03:03:50.000Z,150000,2026-01-02T03:03:20.000Z,dataplane-sink,42,3,41,CDS LDS,\r\n',
     )
   })
 

@@ -24,7 +24,8 @@ export function tideMarkAt(facts: FreshnessFacts, now: number): TideMark {
   const pendingMs = pendingMsAt(facts, now)
   const heartbeatAgeMs = heartbeatAgeMsAt(facts, now)
   const lateness = latenessAt(facts, now)
-  const byPending = pendingMs / Math.max(1, facts.cadenceMs) >= heartbeatAgeMs / Math.max(1, facts.heartbeatMs) && pendingMs > 0
+  const heartbeats = facts.heartbeatMs <= 0 ? 0 : heartbeatAgeMs / facts.heartbeatMs
+  const byPending = pendingMs / Math.max(1, facts.cadenceMs) >= heartbeats && pendingMs > 0
   return {
     percent: lateness === 0 ? 0 : Math.min(100, Math.max(2, (100 * lateness) / FULL_SCALE)),
     lateness,

@@ -66,7 +66,7 @@ const axis = [
 ]
 
 function Strip({ strip, hrefOf }: { readonly strip: FreshnessStrip; readonly hrefOf: FreshnessPanelProps['hrefOf'] }) {
-  const { type, cadenceMs, counts, buckets, oldestPendingMs } = strip
+  const { type, cadenceMs, cadenceMaxMs, counts, buckets, oldestPendingMs } = strip
   const total = freshnessLevels.reduce((sum, level) => sum + counts[level], 0)
   const shown = freshnessLevels.filter((level) => level !== 'unknown' || counts.unknown > 0)
   return (
@@ -75,6 +75,7 @@ function Strip({ strip, hrefOf }: { readonly strip: FreshnessStrip; readonly hre
         <h3 className="font-semibold">{type}</h3>
         <p className="text-xs text-muted">
           {formatCount(total)} · every {formatExactSpan(cadenceMs)}
+          {cadenceMaxMs > cadenceMs && ` to ${formatExactSpan(cadenceMaxMs)}`}
         </p>
       </div>
       <div className="relative h-10 min-w-0">

@@ -12,7 +12,7 @@ const problems = (wrong: Partial<typeof well>) => problemsOf({ ...well, ...wrong
 
 function strip(wrong: Partial<FreshnessStrip['counts']>, oldestPendingMs = 0): FreshnessStrip {
   const counts = { fresh: 9, late: 0, stale: 0, offline: 0, unknown: 0, ...wrong }
-  return { type: 'DataplaneInsight', cadenceMs: 10_000, counts, buckets: [], oldestPendingMs }
+  return { type: 'DataplaneInsight', cadenceMs: 10_000, cadenceMaxMs: 10_000, counts, buckets: [], oldestPendingMs }
 }
 
 describe('what is wrong', () => {

@@ -34,6 +34,7 @@ export function insightRow(name: string, changes: Partial<InsightRow> = {}): Ins
   return {
     key: insightKey(name),
     subject: { type: 'Dataplane', mesh: 'default', name },
+    source: null,
     online: true,
     freshness: 'fresh',
     pendingMs: 0,
@@ -142,6 +143,9 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
       rows: (keys) => keys.flatMap((key) => rows.get(toKeyString(key)) ?? []),
       summary,
       strips: () => [],
+      set: unused,
+      remove: unused,
+      observed: () => undefined,
       rejecting: () => 0,
       total: () => rows.size,
       revision: () => revision,

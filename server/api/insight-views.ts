@@ -38,15 +38,17 @@ export function insightPage(board: InsightBoard, { cursor, limit, ...filter }: P
 /** All that is known of one insight, and in one sentence why it is as late as it is. */
 export async function insightDetail(controlPlane: ControlPlane, key: ResourceKey): Promise<{ readonly now: number } & InsightDetail> {
   const { board, store, conflicts, clock } = controlPlane
-  const spec = await storedSpec(store, key)
+  const observed = board.observed(key)
+  const spec = observed === undefined ? await storedSpec(store, key) : undefined
   const [row] = board.rows([key])
   if (row === undefined) throw new CoreError('not_found', `there is no ${formatKey(key)}`, { details: { key } })
   const now = clock.now()
   const facts = {
     row,
-    subscriptions: spec?.subscriptions ?? [],
+    subscriptions: observed?.subscriptions ?? spec?.subscriptions ?? [],
     mtls: spec?.mtls ?? null,
-    writes: conflicts.of(key).writes,
+    writes: observed?.writes ?? conflicts.of(key).writes,
+    note: observed?.note ?? null,
     nextFlushAt: controlPlane.nextFlushAt(key),
   }
   return { now, ...facts, why: whyLate({ ...facts, storeProblem: controlPlane.counters().storeProblem }, now) }

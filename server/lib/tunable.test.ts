@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createTunable } from './tunable.ts'
+import { createTunable, deriveTunable } from './tunable.ts'
 
 it('tells its watchers of each change at once, and not of the value it has', () => {
   const tunable = createTunable(10)
@@ -47,4 +47,13 @@ it('tells everyone the newest value last when a watcher sets it', () => {
   tunable.set(1)
   expect(seen.at(-1)).toBe(2)
   expect(tunable.get()).toBe(2)
+})
+
+it('a derived one follows its source', () => {
+  const source = createTunable(10)
+  const half = deriveTunable(source, (value) => value / 2)
+  const seen: number[] = []
+  half.watch((value) => seen.push(value), new AbortController().signal)
+  source.set(20)
+  expect([half.get(), seen]).toEqual([10, [10]])
 })

@@ -5,6 +5,14 @@ export interface Tunable<T> {
   watch(changed: (value: T) => void, signal: AbortSignal): void
 }
 
+/** Follows `source`: its value is always `map` of the source's. */
+export function deriveTunable<T, U>(source: Tunable<T>, map: (value: T) => U): Tunable<U> {
+  return {
+    get: () => map(source.get()),
+    watch: (changed, signal) => source.watch((value) => changed(map(value)), signal),
+  }
+}
+
 export interface MutableTunable<T> extends Tunable<T> {
   /** Setting an equal value (by Object.is) tells nobody. */
   set(value: T): void

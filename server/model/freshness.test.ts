@@ -33,6 +33,7 @@ describe('freshness', () => {
     ['the generation has not moved for longer than three', facts({ heartbeatAt: NOW - 450_001 }), 'stale'],
     ['the worse of the two counts', facts({ pendingSince: NOW - 20_000, heartbeatAt: NOW - 500_000 }), 'stale'],
     ['its subject is disconnected, whatever waits', facts({ online: false, pendingSince: NOW - 99_999 }), 'offline'],
+    ['it has no heartbeat, however long ago it moved', facts({ heartbeatMs: 0, heartbeatAt: 1 }), 'fresh'],
     ['it was never flushed, connected or not', facts({ heartbeatAt: 0, online: false }), 'unknown'],
   ]
   for (const [what, given, level] of table) it(`is ${level} when ${what}`, () => expect(freshnessAt(given, NOW)).toBe(level))

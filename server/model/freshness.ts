@@ -3,7 +3,7 @@
  * either "quiet" or "dead sink". So two ages are judged, each by its own cadence, and the worse one counts:
  *
  *   pending   = age of the oldest change not yet stored  /  the sink's interval
- *   heartbeat = time since the generation last moved     /  the heartbeat
+ *   heartbeat = time since the generation last moved     /  the heartbeat (where it has one)
  *
  *   fresh <= 1.5 < late <= 3 < stale; offline when the subject is disconnected; unknown before the first flush.
  */
@@ -21,6 +21,7 @@ export interface FreshnessFacts {
   /** Epoch ms when the generation last moved; 0 before the first flush. */
   readonly heartbeatAt: number
   readonly cadenceMs: number
+  /** 0 = it has no heartbeat: what waits is judged alone. */
   readonly heartbeatMs: number
 }
 
@@ -34,7 +35,8 @@ export function freshnessAt(facts: FreshnessFacts, now: number): Freshness {
 
 /** The worse of the two ages, each in units of its cadence. 0 = just stored. */
 export function latenessAt(facts: FreshnessFacts, now: number): number {
-  return Math.max(pendingMsAt(facts, now) / Math.max(1, facts.cadenceMs), heartbeatAgeMsAt(facts, now) / Math.max(1, facts.heartbeatMs))
+  const byHeartbeat = facts.heartbeatMs <= 0 ? 0 : heartbeatAgeMsAt(facts, now) / facts.heartbeatMs
+  return Math.max(pendingMsAt(facts, now) / Math.max(1, facts.cadenceMs), byHeartbeat)
 }
 
 /** Age of the oldest change not yet stored, 0 when there is none. */

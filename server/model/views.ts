@@ -8,6 +8,8 @@ export type Key = ResourceKey
 export interface InsightRow {
   readonly key: Key
   readonly subject: Key
+  /** The link it was seen through; null for our own. */
+  readonly source: string | null
   readonly online: boolean
   readonly freshness: Freshness
   /** Age of the oldest change not yet stored, 0 when there is none. */
@@ -18,6 +20,7 @@ export interface InsightRow {
   readonly pendingSince: number | null
   readonly heartbeatAt: number
   readonly cadenceMs: number
+  /** 0 = it has no heartbeat. */
   readonly heartbeatMs: number
   readonly version: string
   readonly writer: string
@@ -52,6 +55,8 @@ export interface InsightDetail {
   readonly nextFlushAt: number | null
   /** Why it is as late as it is, in one sentence; null when it is fresh and quiet. */
   readonly why: string | null
+  /** What its source says besides; null when nothing. */
+  readonly note: string | null
 }
 
 export type InsightSort = 'worst' | 'name' | 'lastWrite' | 'conflicts'
@@ -72,7 +77,10 @@ export type InsightSummary = Readonly<Record<string, Readonly<Record<Freshness, 
 /** One strip of the Overview: insights of a type by lateness. */
 export interface FreshnessStrip {
   readonly type: string
+  /** The shortest cadence that one of them is judged by. */
   readonly cadenceMs: number
+  /** The longest. */
+  readonly cadenceMaxMs: number
   readonly counts: Readonly<Record<Freshness, number>>
   /** Online insights by lateness; bucket i holds lateness [i, i+1) / 15, the last one everything above: 60 buckets reach 4. */
   readonly buckets: readonly number[]

@@ -15,6 +15,7 @@ function why(row: Partial<InsightRow>, evidence: Partial<LatenessEvidence> = {})
       row: {
         key: { type: 'DataplaneInsight', mesh: 'default', name: 'web-1' },
         subject: { type: 'Dataplane', mesh: 'default', name: 'web-1' },
+        source: null,
         online: true,
         freshness: 'fresh',
         pendingMs: 0,
@@ -34,6 +35,7 @@ function why(row: Partial<InsightRow>, evidence: Partial<LatenessEvidence> = {})
       subscriptions: [],
       mtls: null,
       writes: [],
+      note: null,
       nextFlushAt: null,
       storeProblem: null,
       ...evidence,
@@ -136,5 +138,22 @@ describe('whyLate', () => {
         expect(sentence).not.toMatch(/undefined|NaN|null|-\d|\n/)
       }),
     )
+  })
+})
+
+describe('of what a link sees elsewhere', () => {
+  const observed = { source: 'edge-leases', subject: { type: 'Lease', mesh: '', name: 'n-1' } }
+
+  it('tells how late it is there, and what its source says besides, but no flush of ours', () => {
+    expect(why({ ...observed, heartbeatAt: NOW - 400 * SECOND })).toBe('Not renewed for 6.7 min: it should be every 2.5 min.')
+    expect(why({ ...observed, pendingSince: NOW - 20 * SECOND }, { note: 'Two managers write its status in turn' })).toBe(
+      '20 s behind: its status should follow within 10 s. Two managers write its status in turn.',
+    )
+    expect(why({ ...observed, heartbeatAt: 0 })).toBe('How old it is cannot be told: edge-leases has shown no sign of life of it.')
+  })
+
+  it('is silent when all is well and nothing is to be said', () => {
+    expect(why(observed)).toBeNull()
+    expect(why(observed, { note: 'Written by kubelet.' })).toBe('Written by kubelet.')
   })
 })

@@ -8,14 +8,30 @@ export interface LatenessEvidence extends Omit<InsightDetail, 'why'> {
 /** Why an insight is as late as it is, in one sentence for an operator; null when it is fresh and quiet. The gravest reason wins. */
 export function whyLate(evidence: LatenessEvidence, now: number): string | null {
   const { row } = evidence
+  if (row.source !== null) return whyObserved(evidence, row.source, now)
   if (row.heartbeatAt === 0) return `Nothing of it is stored yet: its first flush is ${dueIn(evidence.nextFlushAt, now)}.`
   if (!row.online) return whyOffline(evidence, now)
   const isBehind = pendingMsAt(row, now) > LATE_ABOVE * row.cadenceMs
   if (isBehind) return `${inWords(pendingMsAt(row, now))} behind: ${whyBehind(evidence, now)}.`
   const silentMs = heartbeatAgeMsAt(row, now)
-  if (silentMs > LATE_ABOVE * row.heartbeatMs)
+  if (row.heartbeatMs > 0 && silentMs > LATE_ABOVE * row.heartbeatMs)
     return `Its sink has not moved its generation for ${inWords(silentMs)}: it should every ${inWords(row.heartbeatMs)}, so whoever holds its stream has stopped or cannot write.`
   return whyRejecting(evidence, now) ?? whyWaiting(evidence, now)
+}
+
+/** Of what is stored elsewhere no flush of ours can be told: only how late it is there, and what its source says of it. */
+function whyObserved(evidence: LatenessEvidence, source: string, now: number): string | null {
+  const { row, note } = evidence
+  const behindMs = pendingMsAt(row, now)
+  const silentMs = heartbeatAgeMsAt(row, now)
+  const besides = note === null ? '' : ` ${sentenceEnd(note)}`
+  if (row.heartbeatAt === 0) return `How old it is cannot be told: ${source} has shown no sign of life of it.${besides}`
+  if (!row.online) return `${whyOffline(evidence, now)}${besides}`
+  if (behindMs > LATE_ABOVE * row.cadenceMs)
+    return `${inWords(behindMs)} behind: its status should follow within ${inWords(row.cadenceMs)}.${besides}`
+  if (row.heartbeatMs > 0 && silentMs > LATE_ABOVE * row.heartbeatMs)
+    return `Not renewed for ${inWords(silentMs)}: it should be every ${inWords(row.heartbeatMs)}.${besides}`
+  return whyRejecting(evidence, now) ?? note
 }
 
 function whyOffline({ row }: LatenessEvidence, now: number): string {

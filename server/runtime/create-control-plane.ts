@@ -4,6 +4,7 @@ import { type Clock, createSystemClock } from '../lib/clock.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { type NewId, newRandomId, type Random, systemRandom } from '../lib/random.ts'
 import { untilAborted } from '../lib/signals.ts'
+import { deriveTunable } from '../lib/tunable.ts'
 import { type Part, superviseParts } from '../lib/supervisor.ts'
 import { createSessionRegistry } from '../discovery/session-registry.ts'
 import { loadKinds } from '../model/load-kinds.ts'
@@ -106,7 +107,14 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     maxTimes: settings.tunable('upsert.maxTimes').get(),
     jitterPercent: settings.tunable('upsert.jitterPercent').get(),
   })
-  const board = createInsightBoard({ store, clock, ledger: conflicts, settings, kinds })
+  const idleTimeoutMs = settings.tunable('insight.idleTimeoutMs')
+  const heartbeatMs = deriveTunable(idleTimeoutMs, (ms) => ms / 2)
+  const board = createInsightBoard({
+    store,
+    clock,
+    ledger: conflicts,
+    tempos: new Map([['DataplaneInsight', { intervalMs: settings.tunable('sink.dataplane.flushIntervalMs'), heartbeatMs }]]),
+  })
   const sink = createDataplaneSink({
     clock,
     store,
@@ -127,7 +135,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     store,
     upsert,
     retry,
-    idleTimeoutMs: settings.tunable('insight.idleTimeoutMs'),
+    idleTimeoutMs,
     isLive: sink.isLive,
     onError,
   })

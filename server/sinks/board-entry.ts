@@ -1,9 +1,10 @@
 import { type DataplaneInsight, isOnline, rejectedTypes, subjectKeyOf } from '../model/insight.ts'
 import { type FreshnessFacts, freshnessAt, heartbeatAgeMsAt, pendingMsAt } from '../model/freshness.ts'
 import { type KeyString, type Resource, type ResourceKey, toKeyString } from '../model/resource.ts'
+import type { ObservedInsight } from '../model/observed-insight.ts'
 import type { InsightRow } from '../model/views.ts'
 
-/** What insights of one type are judged by. Shared by its entries and changed in place when it is tuned. */
+/** What insights are judged by. Of our own ones shared by all of a type, and changed in place when it is tuned. */
 export interface Cadence {
   cadenceMs: number
   heartbeatMs: number
@@ -15,7 +16,9 @@ export interface BoardEntry {
   readonly id: KeyString
   /** What a search looks through. */
   readonly searchText: string
-  readonly cadence: Cadence
+  cadence: Cadence
+  /** Set for what was seen through a link: it is not in our store. */
+  observed: ObservedInsight | undefined
   /** False while all we know is that a stream has something to store. */
   isStored: boolean
   version: string
@@ -43,6 +46,7 @@ export function createBoardEntry(key: ResourceKey, cadence: Cadence): BoardEntry
     id: toKeyString(key),
     searchText: `${key.mesh}/${key.name}`.toLowerCase(),
     cadence,
+    observed: undefined,
     isStored: false,
     version: '',
     writer: '',
@@ -63,16 +67,38 @@ export function factsOf({ online, pendingSince, heartbeatAt, cadence }: BoardEnt
   return { online, pendingSince, heartbeatAt, cadenceMs: cadence.cadenceMs, heartbeatMs: cadence.heartbeatMs }
 }
 
-/** Whether the board can show it: it has subscriptions. */
-export function isInsight(resource: Resource): resource is Resource<DataplaneInsight> {
-  const { spec } = resource
-  return typeof spec === 'object' && spec !== null && Array.isArray((spec as { subscriptions?: unknown }).subscriptions)
+/** What an insight says of its life: its subscriptions, or a generation of its own where it has none. */
+export interface InsightPulse {
+  /** Another text means that a generation moved. */
+  readonly pulse: string
+  readonly online: boolean
+  readonly offlineSince: number | null
+  readonly rejected: readonly string[]
+}
+
+/** Undefined of what the board can't show. */
+export function readPulse({ spec }: Resource): InsightPulse | undefined {
+  if (typeof spec !== 'object' || spec === null) return undefined
+  const { subscriptions, generation } = spec as { readonly subscriptions?: unknown; readonly generation?: unknown }
+  if (Array.isArray(subscriptions)) return pulseOfSubscriptions(spec as DataplaneInsight)
+  if (typeof generation !== 'number') return undefined
+  return { pulse: String(generation), online: true, offlineSince: null, rejected: [] }
+}
+
+function pulseOfSubscriptions(insight: Pick<DataplaneInsight, 'subscriptions'>): InsightPulse {
+  const { subscriptions } = insight
+  const online = isOnline(insight)
+  return {
+    pulse: subscriptions.map(({ id, generation }) => `${id} ${generation}`).join(),
+    online,
+    offlineSince: online ? null : Math.max(0, ...subscriptions.map(({ disconnectedAt }) => disconnectedAt ?? 0)),
+    rejected: online ? rejectedTypes(insight) : [],
+  }
 }
 
 /** Takes in what is stored now; a generation that has moved since the last time did so at `movedAt`. */
-export function takeStored(entry: BoardEntry, resource: Resource<DataplaneInsight>, movedAt: number): void {
-  const { subscriptions } = resource.spec
-  const pulse = subscriptions.map(({ id, generation }) => `${id} ${generation}`).join()
+export function takeStored(entry: BoardEntry, resource: Resource, seen: InsightPulse & { readonly movedAt: number }): void {
+  const { pulse, movedAt, ...status } = seen
   if (pulse !== entry.pulse) {
     entry.pulse = pulse
     entry.heartbeatAt = movedAt
@@ -81,16 +107,23 @@ export function takeStored(entry: BoardEntry, resource: Resource<DataplaneInsigh
   entry.version = resource.version
   entry.writer = resource.writer.name
   entry.modifiedAt = resource.modifiedAt
-  entry.online = isOnline(resource.spec)
-  entry.offlineSince = entry.online ? null : Math.max(0, ...subscriptions.map(({ disconnectedAt }) => disconnectedAt ?? 0))
-  entry.rejected = entry.online ? rejectedTypes(resource.spec) : []
+  Object.assign(entry, status)
+}
+
+/** Takes in what was seen through a link. */
+export function takeObserved(entry: BoardEntry, observed: ObservedInsight): void {
+  const { online, offlineSince, pendingSince, heartbeatAt, version, writer, modifiedAt } = observed
+  Object.assign(entry, { observed, online, offlineSince, pendingSince, heartbeatAt, version, writer, modifiedAt })
+  entry.rejected = observed.nacked
+  entry.cadence = { cadenceMs: observed.cadenceMs, heartbeatMs: observed.heartbeatMs }
 }
 
 export function toRow(entry: BoardEntry, now: number): InsightRow {
   const facts = factsOf(entry)
   return {
     key: entry.key,
-    subject: subjectKeyOf(entry.key),
+    subject: entry.observed?.subject ?? subjectKeyOf(entry.key),
+    source: entry.observed?.source ?? null,
     online: entry.online,
     freshness: freshnessAt(facts, now),
     pendingMs: pendingMsAt(facts, now),
@@ -106,4 +139,10 @@ export function toRow(entry: BoardEntry, now: number): InsightRow {
     conflicts: entry.conflicts,
     nacked: entry.rejected,
   }
+}
+
+/** `latenessAt`, on an entry as it is: asked of every one many times a second. */
+export function latenessOf({ pendingSince, heartbeatAt, cadence }: BoardEntry, now: number): number {
+  const byHeartbeat = cadence.heartbeatMs <= 0 ? 0 : Math.max(0, now - heartbeatAt) / cadence.heartbeatMs
+  return pendingSince === null ? byHeartbeat : Math.max(byHeartbeat, Math.max(0, now - pendingSince) / Math.max(1, cadence.cadenceMs))
 }

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createFakeClock, type FakeClock } from '../lib/fake-clock.ts'
-import { createTunable, type MutableTunable } from '../lib/tunable.ts'
+import { createTunable, deriveTunable, type MutableTunable } from '../lib/tunable.ts'
 import { latenessAt } from '../model/freshness.ts'
 import type { DataplaneInsight, Subscription } from '../model/insight.ts'
 import { loadKinds } from '../model/load-kinds.ts'
+import type { ObservedInsight } from '../model/observed-insight.ts'
 import type { Resource, ResourceKey, Version } from '../model/resource.ts'
 import { STRIP_BUCKETS } from '../model/views.ts'
-import type { Settings } from '../settings/settings.ts'
 import { createMemoryStore } from '../store/memory-store.ts'
 import type { ResourceStore } from '../store/resource-store.ts'
 import { type ConflictLedger, createConflictLedger } from '../telemetry/conflict-ledger.ts'
@@ -43,9 +43,9 @@ beforeEach(async () => {
   store = createMemoryStore({ clock, kinds, instance: 'i', maxBacklog: 20 })
   ledger = createConflictLedger({ clock })
   tunables = { 'sink.dataplane.flushIntervalMs': createTunable(INTERVAL), 'insight.idleTimeoutMs': createTunable(IDLE) }
-  // Only the two tunables that the board reads.
-  const settings = { tunable: (key: keyof typeof tunables) => tunables[key] } as unknown as Pick<Settings, 'tunable'>
-  board = createInsightBoard({ store, clock, ledger, settings, kinds })
+  const heartbeatMs = deriveTunable(tunables['insight.idleTimeoutMs'], (ms) => ms / 2)
+  const tempos = new Map([['DataplaneInsight', { intervalMs: tunables['sink.dataplane.flushIntervalMs'], heartbeatMs }]])
+  board = createInsightBoard({ store, clock, ledger, tempos })
   changed.length = 0
   for (const mesh of ['default', 'shop']) await store.create({ key: { type: 'Mesh', mesh: '', name: mesh }, spec: {} }, sinkWrites)
 })
@@ -282,5 +282,82 @@ describe('the board', () => {
       }),
       { numRuns: 40 },
     )
+  })
+})
+
+describe('what links see elsewhere', () => {
+  const lease = (name: string, over: Partial<ObservedInsight> = {}): ObservedInsight => ({
+    key: { type: 'Lease', mesh: '', name: `edge/${name}` },
+    subject: { type: 'Lease', mesh: '', name },
+    source: 'edge',
+    online: true,
+    offlineSince: null,
+    pendingSince: null,
+    heartbeatAt: clock.now(),
+    cadenceMs: 10_000,
+    heartbeatMs: 10_000,
+    version: 'unknown',
+    writer: 'kubelet',
+    modifiedAt: 0,
+    nacked: [],
+    ...over,
+  })
+
+  it('is listed and judged beside our own insights, each by a cadence of its own', async () => {
+    await put('web')
+    await start()
+    board.set(lease('node-1'))
+    board.set(lease('node-2', { cadenceMs: 40_000, heartbeatMs: 40_000 }))
+    await clock.advance(30_001)
+    expect(board.rows(board.order({ sort: 'worst' }).keys).map(({ key, freshness, source }) => [key.name, freshness, source])).toEqual([
+      ['edge/node-1', 'stale', 'edge'],
+      ['edge/node-2', 'fresh', 'edge'],
+      ['web', 'fresh', null],
+    ])
+    expect(board.summary()).toMatchObject({ DataplaneInsight: { fresh: 1 }, Lease: { fresh: 1, stale: 1 } })
+    expect(board.strips().find(({ type }) => type === 'Lease')).toMatchObject({ cadenceMs: 10_000, cadenceMaxMs: 40_000 })
+    expect(board.waits().get('Lease')).toEqual([0, 0])
+  })
+
+  it('takes the place of what was seen before, and goes when its link says so', async () => {
+    await start()
+    board.set(lease('node-1'))
+    await clock.advance(30_001)
+    board.set(lease('node-1'))
+    expect(board.rows([lease('node-1').key])[0]).toMatchObject({ freshness: 'fresh', subject: { name: 'node-1' } })
+    board.remove(lease('node-1').key)
+    board.remove(lease('node-1').key)
+    expect(board.total()).toBe(0)
+  })
+
+  it('is judged by what waits alone where it has no heartbeat', async () => {
+    await start()
+    board.set(lease('slow', { heartbeatMs: 0 }))
+    board.set(lease('behind', { heartbeatMs: 0, pendingSince: clock.now() }))
+    await clock.advance(1_000_000)
+    expect(board.rows([lease('slow').key, lease('behind').key]).map(({ freshness }) => freshness)).toEqual(['fresh', 'stale'])
+  })
+
+  it('never removes what is stored here', async () => {
+    await put('web')
+    await start()
+    board.remove(keyOf('web'))
+    expect(namesIn({})).toEqual(['web'])
+  })
+})
+
+describe('an insight without subscriptions', () => {
+  it('lives by a generation of its own', async () => {
+    await start()
+    await store.create(
+      { key: { type: 'Dataplane', mesh: 'default', name: 'm' }, spec: { networking: { address: 'a', inbound: [], outbound: [] } } },
+      sinkWrites,
+    )
+    const first = await store.create<unknown>({ key: keyOf('m'), spec: { generation: 1 } }, sinkWrites)
+    await clock.advance(IDLE)
+    expect(rowOf('m')).toMatchObject({ online: true, freshness: 'late', heartbeatAgeMs: IDLE })
+    await store.update<unknown>({ ...first, spec: { generation: 2 } }, sinkWrites)
+    await clock.advance(0)
+    expect(rowOf('m')).toMatchObject({ online: true, freshness: 'fresh', heartbeatAgeMs: 0 })
   })
 })

@@ -1,28 +1,31 @@
 import type { Clock } from '../lib/clock.ts'
+import type { Tunable } from '../lib/tunable.ts'
 import { createTopic } from '../lib/topic.ts'
-import { type Freshness, freshnessAt, freshnessLevels, LATE_ABOVE, STALE_ABOVE } from '../model/freshness.ts'
-import type { Kinds } from '../model/kind.ts'
+import { freshnessAt } from '../model/freshness.ts'
+import type { ObservedInsight, ObservedInsights } from '../model/observed-insight.ts'
 import { type KeyString, type Resource, type ResourceKey, toKeyString } from '../model/resource.ts'
-import {
-  type FreshnessStrip,
-  type InsightFilter,
-  type InsightRow,
-  type InsightSort,
-  type InsightSummary,
-  STRIP_BUCKETS,
-  STRIP_BUCKETS_PER_CADENCE,
-} from '../model/views.ts'
-import type { Settings } from '../settings/settings.ts'
+import { type FreshnessStrip, type InsightFilter, type InsightRow, type InsightSort, type InsightSummary } from '../model/views.ts'
 import type { ResourceStore } from '../store/resource-store.ts'
 import type { ConflictLedger } from '../telemetry/conflict-ledger.ts'
-import { type BoardEntry, type Cadence, createBoardEntry, factsOf, isInsight, takeStored, toRow } from './board-entry.ts'
+import {
+  type BoardEntry,
+  type Cadence,
+  createBoardEntry,
+  factsOf,
+  latenessOf,
+  readPulse,
+  takeObserved,
+  takeStored,
+  toRow,
+} from './board-entry.ts'
+import { type BoardCounts, countEntries } from './board-counts.ts'
 import { createBoardOrder } from './board-order.ts'
 
 /**
- * The read model: one row per insight, fed by the store's change feed and by the sinks, never by a scan per request. Reads
- * are in memory and cheap; an order of 50,000 rows is a copy of an index, not a sort.
+ * The read model: one row per insight, fed by the store's change feed, by the sinks and by what links see elsewhere, never by a
+ * scan per request. Reads are in memory and cheap; an order of 50,000 rows is a copy of an index, not a sort.
  */
-export interface InsightBoard {
+export interface InsightBoard extends ObservedInsights {
   /** Keys in the order asked for; `asOf` is the revision it was taken at. */
   order(filter: InsightFilter): { readonly keys: readonly ResourceKey[]; readonly asOf: number }
   /** Rows of the keys that exist, in the order given. */
@@ -44,14 +47,22 @@ export interface InsightBoard {
   setPending(key: ResourceKey, since: number | null): void
   /** Seconds each insight has waited to be stored, by type; 0 when it waits for nothing. */
   waits(): ReadonlyMap<string, readonly number[]>
+  /** What a link has seen of it; undefined of our own ones. */
+  observed(key: ResourceKey): ObservedInsight | undefined
+}
+
+/** What the insights of one type that are stored here are judged by. */
+export interface InsightTempo {
+  readonly intervalMs: Tunable<number>
+  readonly heartbeatMs: Tunable<number>
 }
 
 export interface InsightBoardDeps {
   readonly store: Pick<ResourceStore, 'changes' | 'list'>
   readonly clock: Pick<Clock, 'now' | 'monotonic'>
   readonly ledger: Pick<ConflictLedger, 'countsOf' | 'onSettled' | 'forget'>
-  readonly settings: Pick<Settings, 'tunable'>
-  readonly kinds: Kinds
+  /** By type: every type of insight that is stored here. */
+  readonly tempos: ReadonlyMap<string, InsightTempo>
 }
 
 /** Counts are taken anew at most this often: who asks meanwhile shares them. */
@@ -60,15 +71,12 @@ const PAGE = 1000
 /** A wall clock that differs from time passed by more was set; by less, it is being steered. */
 const CLOCK_SET_MS = 1000
 
-export function createInsightBoard({ store, clock, ledger, settings, kinds }: InsightBoardDeps): InsightBoard {
+export function createInsightBoard({ store, clock, ledger, tempos }: InsightBoardDeps): InsightBoard {
   const entries = new Map<KeyString, BoardEntry>()
   const topic = createTopic<ResourceKey>()
-  const cadences = new Map<string, Cadence>()
+  const cadences = new Map([...tempos].map(([type, tempo]) => [type, cadenceNow(tempo)]))
   const orders = createBoardOrder(clock)
   const firstRead = Promise.withResolvers<void>()
-  const types = [...kinds.keys()].filter((type) => type.endsWith('Insight'))
-  const intervalMs = settings.tunable('sink.dataplane.flushIntervalMs')
-  const idleTimeoutMs = settings.tunable('insight.idleTimeoutMs')
   let wallAhead = clock.now() - clock.monotonic()
   let revision = 0
   let kept: Counts | undefined
@@ -86,6 +94,9 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     ready: () => firstRead.promise,
     setPending,
     waits,
+    set,
+    remove: removeObserved,
+    observed: (key) => entries.get(toKeyString(key))?.observed,
   }
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -95,7 +106,9 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
       entry.conflicts = ledger.countsOf(key)
       topic.publish(entry.key)
     }, signal)
-    for (const tunable of [intervalMs, idleTimeoutMs]) tunable.watch(retune, signal)
+    retune()
+    for (const { intervalMs, heartbeatMs } of tempos.values())
+      for (const tunable of [intervalMs, heartbeatMs]) tunable.watch(retune, signal)
     // Subscribed before the read, so that nothing falls between.
     const changes = store.changes(signal)
     await readAll(signal)
@@ -110,7 +123,7 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
 
   async function readAll(signal: AbortSignal) {
     const seen = new Set<KeyString>()
-    for (const type of types) {
+    for (const type of tempos.keys()) {
       let cursor: string | undefined
       do {
         const page = await store.list({ type, limit: PAGE, ...(cursor !== undefined && { cursor }) }, { signal })
@@ -125,13 +138,28 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
   }
 
   function put(resource: Resource, movedAt: number) {
-    if (!isInsight(resource) || !types.includes(resource.key.type)) return
-    const entry = entryOf(resource.key)
+    const cadence = cadences.get(resource.key.type)
+    const pulse = cadence === undefined ? undefined : readPulse(resource)
+    if (cadence === undefined || pulse === undefined) return
+    const entry = entryOf(resource.key, cadence)
     if (entry.version === resource.version) return
     const wasOnline = entry.online
-    takeStored(entry, resource, movedAt)
+    takeStored(entry, resource, { ...pulse, movedAt })
     if (wasOnline !== entry.online) revision++
     topic.publish(entry.key)
+  }
+
+  function set(observed: ObservedInsight) {
+    now()
+    const entry = entryOf(observed.key, { cadenceMs: observed.cadenceMs, heartbeatMs: observed.heartbeatMs })
+    const wasOnline = entry.online
+    takeObserved(entry, observed)
+    if (wasOnline !== entry.online) revision++
+    topic.publish(entry.key)
+  }
+
+  function removeObserved(key: ResourceKey) {
+    if (entries.get(toKeyString(key))?.observed !== undefined) remove(key)
   }
 
   function remove(key: ResourceKey) {
@@ -171,8 +199,9 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
   function setPending(key: ResourceKey, since: number | null) {
     now()
     const known = entries.get(toKeyString(key))
-    if (known === undefined && since === null) return
-    const entry = known ?? entryOf(key)
+    const cadence = cadences.get(key.type)
+    if (cadence === undefined || (known === undefined && since === null)) return
+    const entry = known ?? entryOf(key, cadence)
     if (entry.pendingSince === since) return
     entry.pendingSince = since
     // Nothing is stored and nothing is to be: it was an insight that never came to be.
@@ -180,11 +209,11 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     else topic.publish(key)
   }
 
-  function entryOf(key: ResourceKey): BoardEntry {
+  function entryOf(key: ResourceKey, cadence: Cadence): BoardEntry {
     const id = toKeyString(key)
     const known = entries.get(id)
     if (known !== undefined) return known
-    const entry = createBoardEntry(key, cadenceOf(key.type))
+    const entry = createBoardEntry(key, cadence)
     entry.conflicts = ledger.countsOf(key)
     entries.set(id, entry)
     orders.add(entry)
@@ -192,20 +221,9 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     return entry
   }
 
-  function cadenceOf(type: string): Cadence {
-    const known = cadences.get(type)
-    if (known !== undefined) return known
-    const cadence: Cadence = { cadenceMs: intervalMs.get(), heartbeatMs: idleTimeoutMs.get() / 2 }
-    cadences.set(type, cadence)
-    return cadence
-  }
-
   /** Lateness is judged by what is in force now. */
   function retune() {
-    for (const cadence of cadences.values()) {
-      cadence.cadenceMs = intervalMs.get()
-      cadence.heartbeatMs = idleTimeoutMs.get() / 2
-    }
+    for (const [type, tempo] of tempos) Object.assign(cadences.get(type)!, cadenceNow(tempo))
     tellAll()
   }
 
@@ -251,53 +269,32 @@ export function createInsightBoard({ store, clock, ledger, settings, kinds }: In
     const moment = now()
     const at = clock.monotonic()
     if (kept !== undefined && at - kept.at < COUNTS_KEPT_MS && kept.revision === revision) return kept
-    const strips = new Map(types.map((type) => [type, emptyStrip()]))
-    let rejecting = 0
-    for (const entry of entries.values()) {
-      const strip = strips.get(entry.key.type)!
-      if (entry.rejected.length > 0) rejecting++
-      if (entry.heartbeatAt === 0) strip.counts.unknown++
-      else if (!entry.online) strip.counts.offline++
-      else {
-        const lateness = latenessOf(entry, moment)
-        strip.counts[lateness <= LATE_ABOVE ? 'fresh' : lateness <= STALE_ABOVE ? 'late' : 'stale']++
-        const bucket = Math.min(STRIP_BUCKETS - 1, Math.floor(lateness * STRIP_BUCKETS_PER_CADENCE))
-        strip.buckets[bucket] = (strip.buckets[bucket] ?? 0) + 1
-        if (entry.pendingSince !== null) strip.oldestPendingMs = Math.max(strip.oldestPendingMs, moment - entry.pendingSince)
-      }
-    }
-    kept = {
-      at,
-      revision,
-      rejecting,
-      strips: [...strips].map(([type, strip]) => ({ type, cadenceMs: cadenceOf(type).cadenceMs, ...strip })),
-    }
+    kept = { at, revision, ...countEntries(entries.values(), cadences, moment) }
     return kept
   }
 
   function waits() {
     const moment = now()
-    const byType = new Map<string, number[]>(types.map((type) => [type, []]))
+    const byType = new Map<string, number[]>([...tempos.keys()].map((type) => [type, []]))
     for (const entry of entries.values())
-      byType.get(entry.key.type)?.push(entry.pendingSince === null ? 0 : Math.max(0, moment - entry.pendingSince) / 1000)
+      waitsOf(entry.key.type).push(entry.pendingSince === null ? 0 : Math.max(0, moment - entry.pendingSince) / 1000)
     return byType
+
+    function waitsOf(type: string): number[] {
+      const known = byType.get(type)
+      if (known !== undefined) return known
+      const waits: number[] = []
+      byType.set(type, waits)
+      return waits
+    }
   }
 }
 
-interface Counts {
+interface Counts extends BoardCounts {
   readonly at: number
   readonly revision: number
-  readonly rejecting: number
-  readonly strips: readonly FreshnessStrip[]
 }
 
-/** `latenessAt`, on an entry as it is: asked of every one many times a second. */
-function latenessOf({ pendingSince, heartbeatAt, cadence }: BoardEntry, now: number): number {
-  const byHeartbeat = Math.max(0, now - heartbeatAt) / Math.max(1, cadence.heartbeatMs)
-  return pendingSince === null ? byHeartbeat : Math.max(byHeartbeat, Math.max(0, now - pendingSince) / Math.max(1, cadence.cadenceMs))
-}
-
-function emptyStrip() {
-  const counts = Object.fromEntries(freshnessLevels.map((level) => [level, 0])) as Record<Freshness, number>
-  return { counts, buckets: Array.from({ length: STRIP_BUCKETS }, () => 0), oldestPendingMs: 0 }
+function cadenceNow({ intervalMs, heartbeatMs }: InsightTempo): Cadence {
+  return { cadenceMs: intervalMs.get(), heartbeatMs: heartbeatMs.get() }
 }
