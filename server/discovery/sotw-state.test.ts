@@ -280,6 +280,37 @@ describe('a refusal', () => {
     expect(less.state).toMatchObject({ refusal: undefined, held: undefined })
     expect(sent(pushSotw(less.state, context({ a: '1', b: '1' }, 2 * BACKOFF)))).toBeUndefined()
   })
+
+  it('is about what the peer had taken before, too, if it has not asked for it meanwhile', () => {
+    const context = streamOf(false)
+    const { state } = openSotw(request({ names: ['a'] }), context({ a: '1', b: '1' }))
+    const acked = stepSotw(state, request({ names: ['a'], nonce: 'n1' }), context({ a: '1', b: '1' }))
+    const none = stepSotw(acked.state, request({ names: [], nonce: 'n1' }), context({ a: '1', b: '1' }))
+    const both = stepSotw(none.state, request({ names: ['a', 'b'], nonce: 'n1' }), context({ a: '1', b: '1' }))
+    const refused = stepSotw(both.state, request({ names: ['a'], nonce: 'n2', rejection: 'bad' }), context({ a: '1', b: '1' }))
+    expect(refused.state.refusal?.names).toEqual(['a', 'b'])
+    expect(sent(pushSotw(refused.state, context({ a: '1', b: '1' })))).toBe('a1')
+  })
+})
+
+describe('what the peer no longer asks for', () => {
+  it('is sent again when it asks again, though it is what was sent last', () => {
+    const context = streamOf(false)
+    const { state } = openSotw(request({ names: ['a'] }), context({ a: '1' }))
+    const none = stepSotw(state, request({ names: [], nonce: 'n1' }), context({}))
+    const again = stepSotw(none.state, request({ names: ['a'], nonce: 'n1' }), context({}))
+    expect(sent(pushSotw(again.state, context({ a: '1' })))).toBe('a1')
+  })
+
+  it('may have been refused together with the news that another is gone, which is told again', () => {
+    const context = streamOf(true)
+    const { state } = openSotw(request({ names: ['a', 'b'] }), context({ a: '1' }))
+    const acked = stepSotw(state, request({ names: ['a', 'b'], nonce: 'n1' }), context({ a: '1' }))
+    const pushed = pushSotw(acked.state, context({ b: '1' }))
+    const less = stepSotw(pushed.state, request({ names: ['a'], nonce: 'n1' }), context({ b: '1' }))
+    expect(sent(less)).toBeUndefined()
+    expect(sent(stepSotw(less.state, request({ names: ['a'], nonce: 'n2', rejection: 'bad b' }), context({ b: '1' })))).toBe('')
+  })
 })
 
 describe('any client that keeps to the rules', () => {

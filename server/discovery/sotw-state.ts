@@ -21,9 +21,10 @@ export interface SotwTypeState {
   /** Whether it is subscribed to everything, and by what. */
   readonly wildcard: 'no' | 'implied' | 'asked'
   readonly names: ReadonlySet<string>
+  /** The newest response: what of it is still asked for. */
   readonly last: { readonly nonce: string; readonly content: Content } | undefined
   readonly isOutstanding: boolean
-  /** What the peer has accepted last. */
+  /** What the peer has accepted last and still asks for. */
   readonly accepted: Content
   /** Refused content: not sent again unchanged before `until`. */
   readonly held: { readonly content: Content; readonly until: number } | undefined
@@ -82,8 +83,10 @@ export function stepSotw<R extends NamedVersion>(before: SotwTypeState, request:
   const state = forgetUnsubscribed({ ...settledState, ...subscriptionOf(settledState, request) })
   const added = [...state.names].filter((name) => !before.names.has(name))
   const asksForAll = state.wildcard !== 'no' && before.wildcard === 'no'
+  // It refused what said that something is gone, so it may still have that, and what it took before is not known for sure.
+  const isUnsure = settledState.refusal !== undefined && state.refusal === undefined && state.names.size > 0
   const isWorthSaying =
-    asksForAll || (added.length > 0 && context.hasFullSet) || added.some((name) => find(state, name, context) !== undefined)
+    asksForAll || ((added.length > 0 || isUnsure) && context.hasFullSet) || added.some((name) => find(state, name, context) !== undefined)
   if (!isWorthSaying) return { state, response: undefined, settled }
   return { ...respond(state, contentOf(state, context), context), settled }
 }
@@ -115,13 +118,24 @@ function subscriptionOf({ wildcard }: SotwTypeState, request: SotwRequest): Pick
   return { names, wildcard: wildcard === 'implied' ? 'implied' : 'no' }
 }
 
-/** What was refused and is no longer asked for is nobody's trouble any more. */
-function forgetUnsubscribed(state: SotwTypeState): SotwTypeState {
-  const { refusal, wildcard, names } = state
-  if (refusal === undefined || wildcard !== 'no') return state
+/** What it no longer asks for the peer does not keep, and what was refused of it is nobody's trouble any more. */
+function forgetUnsubscribed(before: SotwTypeState): SotwTypeState {
+  const { refusal, wildcard, names } = before
+  if (wildcard !== 'no') return before
+  const accepted = onlyOf(before.accepted, names)
+  const last = before.last && { ...before.last, content: onlyOf(before.last.content, names) }
+  const state = { ...before, accepted, last }
+  if (refusal === undefined) return state
   // One without suspects may be about anything that is left.
   const isMoot = names.size === 0 || (refusal.names.length > 0 && !refusal.names.some((name) => names.has(name)))
-  return isMoot ? { ...state, held: undefined, refusal: undefined } : state
+  if (!isMoot) return state
+  // What was sent last was refused: the peer still has what it accepted before.
+  const held = last === undefined || state.isOutstanding ? last : { ...last, content: accepted }
+  return { ...state, last: held, held: undefined, refusal: undefined }
+}
+
+function onlyOf(content: Content, names: ReadonlySet<string>): Content {
+  return [...content.keys()].every((name) => names.has(name)) ? content : new Map([...content].filter(([name]) => names.has(name)))
 }
 
 function settle<R extends NamedVersion>(
