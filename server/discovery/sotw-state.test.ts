@@ -302,14 +302,15 @@ describe('what the peer no longer asks for', () => {
     expect(sent(pushSotw(again.state, context({ a: '1' })))).toBe('a1')
   })
 
-  it('may have been refused together with the news that another is gone, which is told again', () => {
+  it('may have been refused together with the news that another is gone, which is told again at the deadline', () => {
     const context = streamOf(true)
     const { state } = openSotw(request({ names: ['a', 'b'] }), context({ a: '1' }))
     const acked = stepSotw(state, request({ names: ['a', 'b'], nonce: 'n1' }), context({ a: '1' }))
     const pushed = pushSotw(acked.state, context({ b: '1' }))
     const less = stepSotw(pushed.state, request({ names: ['a'], nonce: 'n1' }), context({ b: '1' }))
     expect(sent(less)).toBeUndefined()
-    expect(sent(stepSotw(less.state, request({ names: ['a'], nonce: 'n2', rejection: 'bad b' }), context({ b: '1' })))).toBe('')
+    const refused = stepSotw(less.state, request({ names: ['a'], nonce: 'n2', rejection: 'bad b' }), context({ b: '1' }))
+    expect(sent(pushSotw(refused.state, context({ b: '1' }, BACKOFF)))).toBe('')
   })
 })
 

@@ -83,12 +83,16 @@ export function stepSotw<R extends NamedVersion>(before: SotwTypeState, request:
   const state = forgetUnsubscribed({ ...settledState, ...subscriptionOf(settledState, request) })
   const added = [...state.names].filter((name) => !before.names.has(name))
   const asksForAll = state.wildcard !== 'no' && before.wildcard === 'no'
-  // It refused what said that something is gone, so it may still have that, and what it took before is not known for sure.
+  const content = contentOf(state, context)
+  // What it had taken before the refused answer is not known for sure: an ACK that a newer answer overtook does not count.
   const isUnsure = settledState.refusal !== undefined && state.refusal === undefined && state.names.size > 0
   const isWorthSaying =
-    asksForAll || ((added.length > 0 || isUnsure) && context.hasFullSet) || added.some((name) => find(state, name, context) !== undefined)
+    asksForAll ||
+    (isUnsure && (context.hasFullSet || content.size > 0)) ||
+    (added.length > 0 && context.hasFullSet) ||
+    added.some((name) => find(state, name, context) !== undefined)
   if (!isWorthSaying) return { state, response: undefined, settled }
-  return { ...respond(state, contentOf(state, context), context), settled }
+  return { ...respond(state, content, context), settled }
 }
 
 /** The resources changed, or a deadline passed: sends what is subscribed if it is not what was sent last. `again` goes even if unchanged. */
@@ -128,10 +132,7 @@ function forgetUnsubscribed(before: SotwTypeState): SotwTypeState {
   if (refusal === undefined) return state
   // One without suspects may be about anything that is left.
   const isMoot = names.size === 0 || (refusal.names.length > 0 && !refusal.names.some((name) => names.has(name)))
-  if (!isMoot) return state
-  // What was sent last was refused: the peer still has what it accepted before.
-  const held = last === undefined || state.isOutstanding ? last : { ...last, content: accepted }
-  return { ...state, last: held, held: undefined, refusal: undefined }
+  return isMoot ? { ...state, held: undefined, refusal: undefined } : state
 }
 
 function onlyOf(content: Content, names: ReadonlySet<string>): Content {
