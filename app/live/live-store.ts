@@ -1,3 +1,4 @@
+import { isLinkFrame } from '../../server/model/live-frames.ts'
 import { toKeyString } from '../../server/model/resource.ts'
 import type { Counters, InsightRow, Key, LiveFrame } from '../../server/model/views.ts'
 import { createLiveRows, type LiveRows } from './live-rows.ts'
@@ -59,6 +60,8 @@ export function createLiveStore(first: FirstCounters, monotonicNow: () => number
     rows,
     take(frame, scope) {
       arrived(frame.now)
+      // Of links this page shows the counters alone.
+      if (isLinkFrame(frame)) return
       switch (frame.kind) {
         case 'snapshot':
           if (frame.counters !== undefined) takeCounters(frame.counters)

@@ -1,6 +1,8 @@
 import type { Clock } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
 import { createTopic } from '../lib/topic.ts'
+import { createLinkRegistry } from '../link/link-registry.ts'
+import { createPlainGatePolicy, createPlainTuning, silentLog, silentObserver } from '../link/testing/scripted-connector.ts'
 import { freshnessAt } from '../model/freshness.ts'
 import { type Resource, type ResourceKey, toKeyString, type Version } from '../model/resource.ts'
 import type { ChangeRow, Counters, DemoFault, InsightRow, SessionRow, SettingRow, WriteRecord } from '../model/views.ts'
@@ -81,6 +83,15 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
     return { DataplaneInsight: counts }
   }
 
+  const links = createLinkRegistry({
+    clock,
+    random: () => 0.5,
+    log: silentLog,
+    observer: silentObserver,
+    tuningOf: () => createPlainTuning(),
+    gatePolicy: createPlainGatePolicy(),
+  })
+
   const controlPlane: ControlPlane = {
     clock,
     kinds: new Map(),
@@ -100,6 +111,8 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
     },
     settings: {
       tunable: unused,
+      linkTunable: unused,
+      isOverridden: unused,
       list: () => [setting],
       get: () => setting,
       async apply({ key, value, expectedVersion, by, reason }) {
@@ -182,6 +195,7 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
       countsOf: () => ({ benign: 0, harmful: 0 }),
       onSettled: unused,
     },
+    links,
     sinks: () => [],
     nextFlushAt: () => fake.nextFlushAt,
     counters() {
@@ -192,6 +206,7 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
         sinks: [],
         conflicts: { cells: [], recent: [] },
         sessions: { xds: fake.sessions.size },
+        links: links.counts(),
         rejecting: 0,
         eventLoopLagMs: { p50: 0, p99: 0 },
         storeProblem: fake.storeProblem,

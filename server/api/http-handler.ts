@@ -46,7 +46,7 @@ const MAX_BATCH = 50
 export function createApiHandler(controlPlane: ControlPlane, options: ApiHandlerOptions): ApiHandler {
   const { logger, allowedHosts = [], eventStreamStallMs = 60_000 } = options
   const live = createLiveFeed(
-    { board: controlPlane.board, clock: controlPlane.clock, counters: () => controlPlane.counters() },
+    { board: controlPlane.board, links: controlPlane.links, clock: controlPlane.clock, counters: () => controlPlane.counters() },
     options.live,
   )
 

@@ -362,7 +362,7 @@ describe('live over a WebSocket', () => {
     const closed = new Promise<number>((resolve) => socket.once('close', resolve))
     await api.close()
     expect(await closed).toBe(1001)
-    expect(messages.join('')).not.toContain('stopped')
+    expect(messages.join('')).not.toContain('"type":"stopped"')
     await expectNothingLeft()
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createFakeClock, type FakeClock } from '../lib/fake-clock.ts'
+import { isLinkFrame } from '../model/live-frames.ts'
 import { type ResourceKey, toKeyString } from '../model/resource.ts'
 import type { InsightRow, LiveFrame } from '../model/views.ts'
 import { createFakeControlPlane, type FakeControlPlane, insightKey, insightRow } from './fake-control-plane.ts'
@@ -16,8 +17,8 @@ beforeEach(() => {
 })
 
 function createFeed(options: LiveFeedOptions = {}): LiveFeed {
-  const { board } = fake.controlPlane
-  return createLiveFeed({ board, clock, counters: () => fake.controlPlane.counters() }, options)
+  const { board, links } = fake.controlPlane
+  return createLiveFeed({ board, links, clock, counters: () => fake.controlPlane.counters() }, options)
 }
 
 /** Takes frames as eagerly as tRPC's socket does. */
@@ -262,7 +263,8 @@ describe('createLiveFeed', () => {
   })
 
   it('hands a failure of the board to the one reader it hits', async () => {
-    const feed = createLiveFeed({ board: fake.controlPlane.board, clock, counters: () => (null as never as () => never)() })
+    const { board, links } = fake.controlPlane
+    const feed = createLiveFeed({ board, links, clock, counters: () => (null as never as () => never)() })
     const [broken, well] = [read(feed, { counters: true }), read(feed, {})]
     await clock.advance(0)
     expect(broken.failed).toBeInstanceOf(TypeError)
@@ -323,7 +325,8 @@ describe('createLiveFeed', () => {
 /** What a page makes of the frames. */
 function replay(frames: readonly LiveFrame[]): Map<string, InsightRow> {
   const rows = new Map<string, InsightRow>()
-  for (const frame of frames)
+  for (const frame of frames) {
+    if (isLinkFrame(frame)) continue
     switch (frame.kind) {
       case 'snapshot':
         rows.clear()
@@ -338,5 +341,6 @@ function replay(frames: readonly LiveFrame[]): Map<string, InsightRow> {
       case 'tick':
         break
     }
+  }
   return rows
 }

@@ -1,6 +1,7 @@
 import { assertNever } from '../lib/assert-never.ts'
 import type { Clock, Timer } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
+import type { LinkRegistry } from '../link/link-registry.ts'
 import { type KeyString, type ResourceKey, toKeyString } from '../model/resource.ts'
 import type { Counters, LiveFrame } from '../model/views.ts'
 import type { InsightBoard } from '../sinks/insight-board.ts'
@@ -23,6 +24,8 @@ export interface LiveScope {
   readonly counters?: boolean | undefined
   /** The rows on screen. */
   readonly insights?: readonly ResourceKey[] | undefined
+  /** All links. */
+  readonly links?: boolean | undefined
 }
 
 export interface LiveReader {
@@ -35,6 +38,7 @@ export interface LiveReader {
 
 export interface LiveFeedDeps {
   readonly board: Pick<InsightBoard, 'rows' | 'onChange'>
+  readonly links: Pick<LinkRegistry, 'list' | 'row' | 'onChange' | 'revisions'>
   readonly counters: () => Counters
   readonly clock: Clock
 }
@@ -49,6 +53,8 @@ export interface LiveFeedOptions {
 }
 
 const COUNTERS_SHARED_MS = 50
+/** Counts and rates of links go out at 1 Hz; what they do goes with the next lap. */
+const LINKS_COUNTED_MS = 1_000
 
 /** One subscription while it is open. */
 interface Entry {
@@ -57,12 +63,13 @@ interface Entry {
   readonly reader: LiveReader
   /** One slot per key of the scope. */
   readonly changed: Set<KeyString>
+  readonly changedLinks: Set<string>
   state: LiveState
   isOver: boolean
   wake: () => void
 }
 
-export function createLiveFeed({ board, counters, clock }: LiveFeedDeps, options: LiveFeedOptions = {}): LiveFeed {
+export function createLiveFeed({ board, links, counters, clock }: LiveFeedDeps, options: LiveFeedOptions = {}): LiveFeed {
   const { lapMs = LAP_MS, maxSubscriptions = 2_000, maxPerConnection = 16 } = options
   const entries = new Set<Entry>()
   const perConnection = new Map<object, number>()
@@ -72,6 +79,7 @@ export function createLiveFeed({ board, counters, clock }: LiveFeedDeps, options
   /** Moves with every change of any row. */
   let revision = 0
   let counted: { readonly at: number; readonly value: Counters } | undefined
+  let linksSeen: { readonly at: number; readonly revisions: ReadonlyMap<string, number> } = { at: -Infinity, revisions: new Map() }
   let running: { readonly listening: AbortController; timer: Timer; dueAt: number } | undefined
 
   function onRowChange(key: ResourceKey): void {
@@ -79,6 +87,23 @@ export function createLiveFeed({ board, counters, clock }: LiveFeedDeps, options
     const keyString = toKeyString(key)
     const watching = interested.get(keyString)
     if (watching !== undefined) for (const entry of watching) entry.changed.add(keyString)
+  }
+
+  function onLinkChange(id: string): void {
+    revision++
+    for (const entry of entries) if (entry.scope.links === true) entry.changedLinks.add(id)
+  }
+
+  /** Links whose counts or rates moved since the last look, told to all who follow links. */
+  function lookAtLinks(): void {
+    const now = clock.monotonic()
+    if (now - linksSeen.at < LINKS_COUNTED_MS || !entries.values().some(({ scope }) => scope.links === true)) return
+    const seen = new Map<string, number>()
+    for (const [id, { revision: linkRevision, isMoving }] of links.revisions()) {
+      if (isMoving || linksSeen.revisions.get(id) !== linkRevision) onLinkChange(id)
+      seen.set(id, linkRevision)
+    }
+    linksSeen = { at: now, revisions: seen }
   }
 
   /** Made once for all who are due in the same lap, or come back together after an outage. */
@@ -90,6 +115,7 @@ export function createLiveFeed({ board, counters, clock }: LiveFeedDeps, options
 
   function lap(): void {
     if (running === undefined) return
+    lookAtLinks()
     for (const entry of entries) entry.wake()
     // What was slept through (a stopped process) is one lap, not many.
     running.dueAt = Math.max(running.dueAt + lapMs, clock.monotonic())
@@ -98,7 +124,16 @@ export function createLiveFeed({ board, counters, clock }: LiveFeedDeps, options
 
   function open(scope: LiveScope, reader: LiveReader): Entry {
     const keys = new Map((scope.insights ?? []).map((key) => [toKeyString(key), key]))
-    const entry: Entry = { keys, scope, reader, changed: new Set(), state: initialLiveState, isOver: false, wake: () => {} }
+    const entry: Entry = {
+      keys,
+      scope,
+      reader,
+      changed: new Set(),
+      changedLinks: new Set(),
+      state: initialLiveState,
+      isOver: false,
+      wake: () => {},
+    }
     entries.add(entry)
     perConnection.set(reader.connection, (perConnection.get(reader.connection) ?? 0) + 1)
     for (const keyString of keys.keys()) interested.getOrInsertComputed(keyString, () => new Set()).add(entry)
@@ -106,6 +141,7 @@ export function createLiveFeed({ board, counters, clock }: LiveFeedDeps, options
       const dueAt = clock.monotonic() + lapMs
       running = { listening: new AbortController(), timer: clock.at(dueAt, lap), dueAt }
       board.onChange(onRowChange, running.listening.signal)
+      links.onChange(onLinkChange, running.listening.signal)
     }
     return entry
   }
@@ -142,10 +178,12 @@ export function createLiveFeed({ board, counters, clock }: LiveFeedDeps, options
           now: clock.monotonic(),
           bufferedBytes: reader.bufferedAmount(),
           changed: entry.changed,
+          changedLinks: entry.changedLinks,
           countersRevision: scope.counters === true ? revision : null,
         })
         entry.state = step.state
         entry.changed.clear()
+        entry.changedLinks.clear()
         yield* frames(entry, step.work)
         if (!entry.isOver) await nextLap
       }
@@ -165,6 +203,7 @@ export function createLiveFeed({ board, counters, clock }: LiveFeedDeps, options
           now: clock.now(),
           ...(entry.scope.counters === true && { counters: countersNow() }),
           ...(entry.scope.insights !== undefined && { insights: board.rows([...entry.keys.values()]) }),
+          ...(entry.scope.links === true && { links: links.list() }),
         }
         return
       case 'delta':
@@ -188,6 +227,11 @@ export function createLiveFeed({ board, counters, clock }: LiveFeedDeps, options
       const key = entry.keys.get(keyString)
       if (key === undefined) continue
       const [value] = board.rows([key])
+      yield value === undefined ? { kind: 'remove', now: clock.now(), key } : { kind: 'upsert', now: clock.now(), key, value }
+    }
+    for (const link of work.changedLinks) {
+      const value = links.row(link)
+      const key = { link }
       yield value === undefined ? { kind: 'remove', now: clock.now(), key } : { kind: 'upsert', now: clock.now(), key, value }
     }
     if (work.counters) yield { kind: 'upsert', now: clock.now(), key: 'counters', value: countersNow() }

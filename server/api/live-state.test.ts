@@ -9,6 +9,7 @@ const lap = (changes: Partial<LiveLap> = {}): LiveLap => ({
   now: 0,
   bufferedBytes: 0,
   changed: new Set(),
+  changedLinks: new Set(),
   countersRevision: null,
   ...changes,
 })

@@ -26,6 +26,8 @@ export interface LiveLap {
   readonly bufferedBytes: number
   /** Rows of the reader's scope that changed since the last lap: one slot a key, however often it changed. */
   readonly changed: ReadonlySet<KeyString>
+  /** Links that have something new to show; empty when links are not in its scope. */
+  readonly changedLinks: ReadonlySet<string>
   /** Null: counters are not in its scope. */
   readonly countersRevision: number | null
 }
@@ -33,7 +35,13 @@ export interface LiveLap {
 export type LiveWork =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'snapshot' }
-  | { readonly kind: 'delta'; readonly changed: readonly KeyString[]; readonly counters: boolean; readonly tick: boolean }
+  | {
+      readonly kind: 'delta'
+      readonly changed: readonly KeyString[]
+      readonly changedLinks: readonly string[]
+      readonly counters: boolean
+      readonly tick: boolean
+    }
 
 /** Above this a reader is slow: it is sent nothing more until it has read what waits for it. */
 export const STALL_ABOVE_BYTES = 64 * 1024
@@ -60,7 +68,7 @@ export function nextLiveStep(state: LiveState, lap: LiveLap): { readonly state: 
       if (lap.bufferedBytes > STALL_ABOVE_BYTES) return stall
       const counters = isCountersDue(state, lap)
       const tick = lap.now - state.tickedAt >= TICK_MS
-      if (lap.changed.size === 0 && !counters && !tick) return { state, work: { kind: 'nothing' } }
+      if (lap.changed.size === 0 && lap.changedLinks.size === 0 && !counters && !tick) return { state, work: { kind: 'nothing' } }
       return {
         state: {
           kind: 'following',
@@ -68,7 +76,7 @@ export function nextLiveStep(state: LiveState, lap: LiveLap): { readonly state: 
           countedAt: counters ? lap.now : state.countedAt,
           countedRevision: counters ? (lap.countersRevision ?? 0) : state.countedRevision,
         },
-        work: { kind: 'delta', changed: [...lap.changed], counters, tick },
+        work: { kind: 'delta', changed: [...lap.changed], changedLinks: [...lap.changedLinks], counters, tick },
       }
     }
     default:

@@ -4,6 +4,7 @@ import { demoRouter } from './routers/demo.ts'
 import { insightsRouter } from './routers/insights.ts'
 import { instancesRouter } from './routers/instances.ts'
 import { live } from './routers/live.ts'
+import { linksRouter } from './routers/links.ts'
 import { overviewRouter } from './routers/overview.ts'
 import { sessionsRouter } from './routers/sessions.ts'
 import { settingsProcedures } from './routers/settings.ts'
@@ -15,6 +16,7 @@ export const appRouter = router({
   sinks: sinksRouter,
   settings: settingsProcedures,
   sessions: sessionsRouter,
+  links: linksRouter,
   conflicts: conflictsRouter,
   instances: instancesRouter,
   demo: demoRouter,

@@ -13,6 +13,16 @@ export function deriveTunable<T, U>(source: Tunable<T>, map: (value: T) => U): T
   }
 }
 
+/** Its value is always what `compute` makes of the sources. */
+export function combineTunables<T>(sources: readonly Tunable<unknown>[], compute: () => T): Tunable<T> {
+  return {
+    get: compute,
+    watch(changed, signal) {
+      for (const source of sources) source.watch(() => changed(compute()), signal)
+    },
+  }
+}
+
 export interface MutableTunable<T> extends Tunable<T> {
   /** Setting an equal value (by Object.is) tells nobody. */
   set(value: T): void

@@ -49,7 +49,6 @@ export type LinkEventKind = 'added' | 'modified' | 'deleted' | 'bookmark' | 'err
 export type LinkVerb = 'list' | 'watch' | 'connect' | 'poll'
 export type LinkRelistReason = 'start' | 'gone' | 'future_version' | 'no_version' | 'requested' | 'inconsistent'
 
-/** @public */
 export interface LinkSpec {
   /** Unique in the process, at most 100 characters: letters, digits and `. _ - /`. */
   readonly id: string

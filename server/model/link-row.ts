@@ -37,8 +37,8 @@ export type LinkStateKind = (typeof linkStateKinds)[number]
 export const linkHealths = ['healthy', 'degraded', 'unhealthy', 'paused'] as const
 export type LinkHealth = (typeof linkHealths)[number]
 
-/** What a stretch of the swim-lane shows: the state, or `degraded` where it was without success and somebody had to act. */
-export type LinkLane = 'connecting' | 'syncing' | 'live' | 'waiting' | 'degraded' | 'paused'
+/** What a stretch of the swim-lane shows: the state (a first connecting as `syncing`, a later one as `waiting`), or `degraded` while somebody has to act. */
+export type LinkLane = 'syncing' | 'live' | 'waiting' | 'degraded' | 'paused'
 
 export interface LinkLastError {
   readonly class: LinkErrorClass
@@ -114,10 +114,7 @@ export interface LinkStretch {
   readonly lane: LinkLane
 }
 
-/**
- * `links.get`.
- * @public
- */
+/** `links.get`. */
 export interface LinkDetail extends LinkRow {
   /** Its last changes of state, newest last, bounded. */
   readonly log: readonly LinkLogEntry[]
@@ -135,10 +132,7 @@ export interface LinkLogEntry {
   readonly text: string
 }
 
-/**
- * The links part of the counters.
- * @public
- */
+/** The links part of the counters. */
 export interface LinkCounts {
   readonly total: number
   readonly byState: Readonly<Record<LinkStateKind, number>>

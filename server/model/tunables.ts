@@ -7,6 +7,10 @@ export interface TunableSpec {
   readonly range: { readonly min: number; readonly max: number } | null
   /** A word that is accepted beside numbers. */
   readonly word?: string
+  /** Numbers need not be whole. */
+  readonly fractional?: true
+  /** A link may have its own: `link.<id>.<last part of the key>`. */
+  readonly perLink?: true
   readonly description: string
 }
 
@@ -16,6 +20,8 @@ const ms = (value: number, [min, max]: readonly [min: number, max: number], desc
   range: { min, max },
   description,
 })
+
+const perLink = { perLink: true } as const
 
 export const tunables = {
   'sink.dataplane.flushIntervalMs': ms(10_000, [100, 600_000], 'How often at most the status of one data plane is written to the store.'),
@@ -67,7 +73,69 @@ export const tunables = {
     [2_000, 31_536_000_000],
     'How long a certificate of a data plane is valid, in meshes with mTLS; it is renewed after 70 to 90 % of it.',
   ),
+  'link.baseBackoffMs': { ...ms(800, [50, 600_000], 'Wait of a link before its first retry. At most the longest wait.'), ...perLink },
+  'link.factor': {
+    default: 2,
+    unit: 'none',
+    range: { min: 1, max: 10 },
+    fractional: true,
+    description: 'What each further wait of a link is multiplied by.',
+    ...perLink,
+  },
+  'link.maxBackoffMs': { ...ms(30_000, [50, 3_600_000], 'No wait of a link is longer, unless its peer asks for it.'), ...perLink },
+  'link.jitter': {
+    default: true,
+    unit: 'none',
+    range: null,
+    description: 'Whether waits are spread by a fifth either way, so that links which failed together do not stay in step.',
+    ...perLink,
+  },
+  'link.resetAfterMs': {
+    ...ms(120_000, [0, 3_600_000], 'How long a link must have been live before its next failure counts as the first again.'),
+    ...perLink,
+  },
+  'link.unhealthyAfterMs': {
+    ...ms(45_000, [100, 86_400_000], 'How long a link may be without success before it is unhealthy. Above the longest wait.'),
+    ...perLink,
+  },
+  'link.probeBaseMs': ms(500, [50, 600_000], 'Wait before the first probe of an endpoint that is down, by one of its links for all.'),
+  'link.probeFactor': {
+    default: 1.6,
+    unit: 'none',
+    range: { min: 1, max: 10 },
+    fractional: true,
+    description: 'What each further wait between probes is multiplied by.',
+  },
+  'link.probeMaxMs': ms(5_000, [50, 3_600_000], 'No wait between probes is longer.'),
+  'link.rampPerSecond': {
+    default: 100,
+    unit: 'count',
+    range: { min: 1, max: 1_000 },
+    description: 'How many links a second resume when their endpoint is back.',
+  },
+  'watch.serverTimeoutMs': {
+    ...ms(290_000, [1_000, 3_600_000], 'How long a watch asks its server to keep it open; then it is made again, without a gap.'),
+    ...perLink,
+  },
+  'watch.idleTimeoutMs': {
+    ...ms(
+      295_000,
+      [1_100, 3_700_000],
+      'A watch that is silent for longer is taken for half-open and made again. Above the server timeout.',
+    ),
+    ...perLink,
+  },
 } as const satisfies Record<string, TunableSpec>
 
 export type TunableKey = keyof typeof tunables
-export type TunableValue<K extends TunableKey> = (typeof tunables)[K] extends { word: string } ? number | string : number
+export type TunableValue<K extends TunableKey> = (typeof tunables)[K] extends { word: string }
+  ? number | string
+  : (typeof tunables)[K]['default'] extends boolean
+    ? boolean
+    : number
+
+/** Those a link may have its own of. */
+export type LinkTunableKey = { [K in TunableKey]: (typeof tunables)[K] extends { perLink: true } ? K : never }[TunableKey]
+/** A link's own: `link.<id>.<last part of the key>`. */
+export type LinkOverrideKey = `link.${string}.${string}`
+export type SettingKey = TunableKey | LinkOverrideKey

@@ -1,5 +1,6 @@
 /** The shapes that cross to browsers and scripts (additive only; see docs/API.md). Times are epoch ms, spans end in Ms. */
 import type { Freshness } from './freshness.ts'
+import type { LinkCounts, LinkRow } from './link-row.ts'
 import type { Rejection, Subscription } from './insight.ts'
 import type { LostTo, ResourceKey } from './resource.ts'
 
@@ -213,6 +214,7 @@ export interface Counters {
   readonly sinks: readonly SinkRow[]
   readonly conflicts: { readonly cells: readonly ConflictCell[]; readonly recent: readonly ConflictPoint[] }
   readonly sessions: { readonly xds: number }
+  readonly links: LinkCounts
   /** Data planes that reject something now. */
   readonly rejecting: number
   readonly eventLoopLagMs: { readonly p50: number; readonly p99: number }
@@ -224,12 +226,25 @@ export interface Counters {
 }
 
 /**
- * Frames of the live feed. A key is `counters` (value: Counters) or an insight's `Key` (value: InsightRow). Each subscription
+ * Frames of the live feed. A key is `counters` (value: Counters), an insight's `Key` (value: InsightRow) or `{ link }` (value: LinkRow). Each subscription
  * starts with a snapshot of its scope, so resuming needs no log of past deltas.
  */
 export type LiveFrame =
-  | { readonly kind: 'snapshot'; readonly now: number; readonly counters?: Counters; readonly insights?: readonly InsightRow[] }
+  | {
+      readonly kind: 'snapshot'
+      readonly now: number
+      readonly counters?: Counters
+      readonly insights?: readonly InsightRow[]
+      readonly links?: readonly LinkRow[]
+    }
   | { readonly kind: 'upsert'; readonly now: number; readonly key: 'counters'; readonly value: Counters }
   | { readonly kind: 'upsert'; readonly now: number; readonly key: Key; readonly value: InsightRow }
+  | { readonly kind: 'upsert'; readonly now: number; readonly key: LinkKey; readonly value: LinkRow }
   | { readonly kind: 'remove'; readonly now: number; readonly key: Key }
+  | { readonly kind: 'remove'; readonly now: number; readonly key: LinkKey }
   | { readonly kind: 'tick'; readonly now: number }
+
+/** A link in the live feed. */
+export interface LinkKey {
+  readonly link: string
+}

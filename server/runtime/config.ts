@@ -4,7 +4,8 @@ import { parse } from 'yaml'
 import { CoreError } from '../lib/errors.ts'
 import type { Mesh } from '../model/kinds/mesh.ts'
 import type { SettingValue } from '../model/views.ts'
-import { checkValue, toTunableKey } from '../settings/setting-rules.ts'
+import { toOverride, toSettingKey } from '../settings/setting-keys.ts'
+import { checkValue } from '../settings/setting-rules.ts'
 import { type ConfigFile, configFileSchema } from './config-schema.ts'
 
 /** What this process was asked to be. Nothing else reads flags or the environment. */
@@ -155,7 +156,9 @@ function readFile(path: string): ConfigFile {
 
 function checkFirstValue(path: string, key: string, value: SettingValue) {
   try {
-    checkValue(toTunableKey(key), value)
+    // Whether there is such a link is asked once there are links.
+    const link = toOverride(key)?.link
+    checkValue(toSettingKey(key, link === undefined ? [] : [link]), value)
   } catch (error) {
     throw invalid(`${path}: settings: ${(error as Error).message}`)
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import type { SessionRegistry } from '../discovery/session-registry.ts'
+import type { LinkRegistry } from '../link/link-registry.ts'
 import type { Kinds } from '../model/kind.ts'
 import type { Counters, DemoFault, InstanceSelf, SinkRow } from '../model/views.ts'
 import type { ResourceKey } from '../model/resource.ts'
@@ -16,6 +17,7 @@ export interface ControlPlane {
   readonly settings: Settings
   readonly board: InsightBoard
   readonly sessions: SessionRegistry
+  readonly links: LinkRegistry
   readonly conflicts: ConflictLedger
   sinks(): readonly SinkRow[]
   /** When the sink's next attempt for this insight is due (epoch ms); null when none is planned here. */

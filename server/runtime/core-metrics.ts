@@ -1,4 +1,5 @@
 import type { Metrics } from '../lib/metrics.ts'
+import { type LinkHealth, linkHealths, type LinkStateKind, linkStateKinds } from '../model/link-row.ts'
 import { freshnessLevels } from '../model/freshness.ts'
 import type { InsightSummary } from '../model/views.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -13,6 +14,8 @@ const LAG_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 3
 const CONFIG_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 const LOOP_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1]
 const ATTEMPT_BUCKETS = [1, 2, 3, 4, 5, 7, 10, 20]
+/** Seconds. From an event in the same rack to one that waited for a reconnect. */
+const EVENT_LAG_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 /** Seconds an insight has waited. */
 const AGE_BOUNDS = [1, 5, 10, 15, 30, 60, 120, 300, 600] as const
 
@@ -23,6 +26,7 @@ export interface Observed {
   readonly waits: () => ReadonlyMap<string, readonly number[]>
   readonly sinks: () => readonly { readonly name: string; readonly intervalMs: number; readonly sessions: number }[]
   readonly sessions: () => { readonly xds: number }
+  readonly links: () => readonly { readonly id: string; readonly state: LinkStateKind; readonly health: LinkHealth }[]
 }
 
 export function createCoreMetrics(metrics: Metrics, observed: Observed) {
@@ -65,6 +69,13 @@ export function createCoreMetrics(metrics: Metrics, observed: Observed) {
   metrics.gauge({ name: 'tidewatch_sessions', help: 'Live inbound streams', labels: ['protocol'] }, (set) =>
     set({ protocol: 'xds' }, observed.sessions().xds),
   )
+  metrics.gauge({ name: 'tidewatch_link_state', help: '1 for the present state of a link', labels: ['link', 'state'] }, (set) => {
+    for (const { id, state } of observed.links()) for (const kind of linkStateKinds) set({ link: id, state: kind }, kind === state ? 1 : 0)
+  })
+  metrics.gauge({ name: 'tidewatch_link_health', help: '1 for the present health of a link', labels: ['link', 'health'] }, (set) => {
+    for (const { id, health } of observed.links())
+      for (const level of linkHealths) set({ link: id, health: level }, level === health ? 1 : 0)
+  })
 
   return {
     flushes: metrics.counter({ name: 'tidewatch_sink_flushes_total', help: 'Flushes of an insight by result', labels: ['sink', 'result'] }),
@@ -111,6 +122,26 @@ export function createCoreMetrics(metrics: Metrics, observed: Observed) {
         labels: ['type'],
       },
       CONFIG_BUCKETS,
+    ),
+    linkRequests: metrics.counter({
+      name: 'tidewatch_link_requests_total',
+      help: 'Requests of links by answer',
+      labels: ['link', 'verb', 'code'],
+    }),
+    linkReconnects: metrics.counter({
+      name: 'tidewatch_link_reconnects_total',
+      help: 'Times a link connected again, by why it had to',
+      labels: ['link', 'cause'],
+    }),
+    linkRelists: metrics.counter({
+      name: 'tidewatch_link_relists_total',
+      help: 'Times a link read everything, by why it had to',
+      labels: ['link', 'reason'],
+    }),
+    linkEvents: metrics.counter({ name: 'tidewatch_link_events_total', help: 'What came through links', labels: ['link', 'event'] }),
+    linkEventLag: metrics.histogram(
+      { name: 'tidewatch_link_event_lag_seconds', help: 'From a change over there to its arrival here', labels: ['link'] },
+      EVENT_LAG_BUCKETS,
     ),
     settingsChanges: metrics.counter({ name: 'tidewatch_settings_changes_total', help: 'Changes of tunables', labels: ['key', 'result'] }),
     eventLoopLag: metrics.histogram({ name: 'tidewatch_event_loop_lag_seconds', help: 'How late timers fire', labels: [] }, LOOP_BUCKETS),

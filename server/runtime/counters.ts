@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import type { SessionRegistry } from '../discovery/session-registry.ts'
+import type { LinkRegistry } from '../link/link-registry.ts'
 import type { Counters, SinkRow } from '../model/views.ts'
 import type { InsightBoard } from '../sinks/insight-board.ts'
 import type { StoreHealth } from '../store/resource-store.ts'
@@ -11,6 +12,7 @@ export interface CountersDeps {
   readonly board: Pick<InsightBoard, 'summary' | 'strips' | 'rejecting' | 'total' | 'revision'>
   readonly conflicts: Pick<ConflictLedger, 'matrix' | 'recent'>
   readonly sessions: Pick<SessionRegistry, 'size'>
+  readonly links: Pick<LinkRegistry, 'counts'>
   readonly eventLoopLag: Pick<EventLoopLag, 'read'>
   readonly store: StoreHealth
   readonly sinks: () => readonly SinkRow[]
@@ -20,7 +22,7 @@ export interface CountersDeps {
 const KEPT_MS = 200
 
 /** What every page shows at a glance. */
-export function createCounters({ clock, board, conflicts, sessions, eventLoopLag, store, sinks }: CountersDeps): () => Counters {
+export function createCounters({ clock, board, conflicts, sessions, links, eventLoopLag, store, sinks }: CountersDeps): () => Counters {
   let kept: { readonly at: number; readonly counters: Counters } | undefined
 
   return () => {
@@ -36,6 +38,7 @@ export function createCounters({ clock, board, conflicts, sessions, eventLoopLag
       sinks: sinks(),
       conflicts: { cells: conflicts.matrix(), recent: conflicts.recent() },
       sessions: { xds: sessions.size('xds') },
+      links: links.counts(),
       rejecting: board.rejecting(),
       eventLoopLagMs: eventLoopLag.read(),
       storeProblem: store.problem(),

@@ -7,6 +7,7 @@ import { untilAborted } from '../lib/signals.ts'
 import { deriveTunable } from '../lib/tunable.ts'
 import { type Part, superviseParts } from '../lib/supervisor.ts'
 import { createSessionRegistry } from '../discovery/session-registry.ts'
+import { createLinkRegistry } from '../link/link-registry.ts'
 import { loadKinds } from '../model/load-kinds.ts'
 import type { InstanceSelf } from '../model/views.ts'
 import { createSettings } from '../settings/settings.ts'
@@ -33,6 +34,7 @@ import { createCoreMetrics, primeCounters } from './core-metrics.ts'
 import { createCounters } from './counters.ts'
 import { createConflictStorm } from './conflict-storm.ts'
 import { createDemoFleet } from './demo-fleet.ts'
+import { createGatePolicy, createLinkTuning } from './link-tuning.ts'
 import { createMissingMeshes } from './meshes.ts'
 import { createUpsertObserver } from './upsert-observer.ts'
 
@@ -78,6 +80,21 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     newId,
     onError,
     onApplied: (key) => core.settingsChanges.add({ key, result: 'applied' }),
+    links: () => links.states().map(({ id }) => id),
+  })
+  const links = createLinkRegistry({
+    clock,
+    random,
+    log,
+    tuningOf: (id) => createLinkTuning(settings, id),
+    gatePolicy: createGatePolicy(settings),
+    observer: {
+      request: (link, verb, code) => core.linkRequests.add({ link, verb, code }),
+      reconnect: (link, cause) => core.linkReconnects.add({ link, cause }),
+      relist: (link, reason) => core.linkRelists.add({ link, reason }),
+      event: (link, event) => core.linkEvents.add({ link, event }),
+      eventLag: (link, seconds) => core.linkEventLag.observe({ link }, seconds),
+    },
   })
   const cache = createReadCache({
     store: observed,
@@ -197,12 +214,13 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         alongside: { 'conflict-storm': createConflictStorm(settings) },
       })
     : undefined
-  const counters = createCounters({ clock, board, conflicts, sessions, eventLoopLag, store: opened, sinks: () => [sink.row()] })
+  const counters = createCounters({ clock, board, conflicts, sessions, links, eventLoopLag, store: opened, sinks: () => [sink.row()] })
   const core = createCoreMetrics(metrics, {
     summary: board.summary,
     waits: board.waits,
     sinks: () => [sink.row()],
     sessions: () => ({ xds: sessions.size('xds') }),
+    links: links.states,
   })
 
   try {
@@ -224,6 +242,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     settings,
     board,
     sessions,
+    links,
     conflicts,
     demo,
     sinks: () => [sink.row()],
@@ -277,6 +296,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         { name: 'lifecycle', run: lifecycle.run },
         { name: 'identity', run: identity.run },
         { name: 'xDS', run: xds.run },
+        { name: 'links', run: links.run },
         ...(demo === undefined ? [] : [{ name: 'simulated fleet', run: onceListening(demo.run) }]),
       ]
       await superviseParts(parts, signal, {

@@ -44,7 +44,13 @@ describe('the configuration page', () => {
 
 describe('the metrics page', () => {
   const metrics = createMetrics()
-  createCoreMetrics(metrics, { summary: () => ({}), waits: () => new Map(), sinks: () => [], sessions: () => ({ xds: 0 }) })
+  createCoreMetrics(metrics, {
+    summary: () => ({}),
+    waits: () => new Map(),
+    sinks: () => [],
+    sessions: () => ({ xds: 0 }),
+    links: () => [],
+  })
 
   it('names every metric with its kind, labels and meaning, in the order they are declared, and none that is not there', () => {
     const documented = tableOf('METRICS.md').filter((cells) => cells[1]?.startsWith('tidewatch_'))

@@ -1,6 +1,6 @@
 import type { SettingChangeRecord } from '../model/kinds/setting-change.ts'
 import type { Resource, ResourceKey } from '../model/resource.ts'
-import type { TunableKey } from '../model/tunables.ts'
+import type { SettingKey } from '../model/tunables.ts'
 
 /** The changes of all tunables that are kept, in memory: a copy of what the store has. */
 export interface ChangeHistory {
@@ -11,7 +11,7 @@ export interface ChangeHistory {
   replaceAll(resources: readonly Resource<SettingChangeRecord>[]): void
   get(changeId: string): Resource<SettingChangeRecord> | undefined
   /** Newest first. */
-  list(options: { readonly key: TunableKey | undefined; readonly limit: number }): readonly Resource<SettingChangeRecord>[]
+  list(options: { readonly key: SettingKey | undefined; readonly limit: number }): readonly Resource<SettingChangeRecord>[]
   /** The place of the next change: above all that are known. */
   nextSequence(): number
   /** The oldest beyond what is kept. */

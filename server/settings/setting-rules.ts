@@ -1,49 +1,37 @@
 import { CoreError } from '../lib/errors.ts'
-import { type TunableKey, type TunableSpec, tunables } from '../model/tunables.ts'
+import type { LinkTunableKey, SettingKey, TunableKey } from '../model/tunables.ts'
 import type { SettingValue } from '../model/views.ts'
+import { INHERIT, isTunableKey, overrideKey, specOf, toOverride } from './setting-keys.ts'
 
 /** What is a valid value of a tunable: pure. Every refusal says what was wrong and what would be right. */
 
-export function isTunableKey(key: string): key is TunableKey {
-  return Object.hasOwn(tunables, key)
-}
-
-/** The key as a tunable's, or `not_found` naming those it may have meant. */
-export function toTunableKey(key: string): TunableKey {
-  if (isTunableKey(key)) return key
-  const near = Object.keys(tunables)
-    .map((known) => ({ known, distance: distance(known.toLowerCase(), key.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance)
-    .slice(0, 3)
-    .map(({ known }) => known)
-  throw new CoreError('not_found', `there is no setting "${key}"; did you mean ${near.join(', ')}?`, { details: { key, near } })
-}
-
 /** What is wrong with the value by itself, as one sentence with what would be right; undefined when it may be taken. */
-export function problemOf(key: TunableKey, value: SettingValue): string | undefined {
-  const spec: TunableSpec = tunables[key]
+export function problemOf(key: SettingKey, value: SettingValue): string | undefined {
+  const spec = specOf(key)
   if (spec.word !== undefined && value === spec.word) return undefined
   const word = spec.word === undefined ? '' : ` or "${spec.word}"`
   if (spec.range === null) {
-    return typeof value === typeof spec.default ? undefined : `${key} takes a ${typeof spec.default}${word}, not ${quote(value)}`
+    return typeof value === 'boolean' ? undefined : `${key} takes true or false${word}, not ${quote(value)}`
   }
   const { min, max } = spec.range
   const range = `from ${min} to ${max}${spec.unit === 'ms' ? ' ms' : spec.unit === 'percent' ? ' %' : ''}${word}`
   if (typeof value !== 'number' || !Number.isFinite(value)) return `${key} takes a number ${range}, not ${quote(value)}`
   if (value < min || value > max) return `${key} must be ${range}; ${value} is too ${value < min ? 'small' : 'large'}`
-  if (!Number.isInteger(value)) return `${key} takes whole numbers ${range}; ${value} is not one`
+  if (spec.fractional !== true && !Number.isInteger(value)) return `${key} takes whole numbers ${range}; ${value} is not one`
   return undefined
 }
 
 /** Throws `invalid` with details.range when the value is of the wrong kind or out of range. */
-export function checkValue(key: TunableKey, value: SettingValue): void {
+export function checkValue(key: SettingKey, value: SettingValue): void {
   const problem = problemOf(key, value)
-  if (problem !== undefined) throw new CoreError('invalid', problem, { details: { key, value, range: tunables[key].range } })
+  if (problem !== undefined) throw new CoreError('invalid', problem, { details: { key, value, range: specOf(key).range } })
 }
 
 interface Relation {
   readonly low: TunableKey
   readonly high: TunableKey
+  /** They may not be equal either. */
+  readonly strict?: true
   readonly because: string
 }
 const relations: readonly Relation[] = [
@@ -53,37 +41,68 @@ const relations: readonly Relation[] = [
     because: 'the pause between two writes is part of the interval',
   },
   { low: 'upsert.baseBackoffMs', high: 'upsert.maxBackoffMs', because: 'no wait is longer than the cap' },
+  { low: 'link.baseBackoffMs', high: 'link.maxBackoffMs', because: 'no wait is longer than the cap' },
+  {
+    low: 'link.maxBackoffMs',
+    high: 'link.unhealthyAfterMs',
+    strict: true,
+    because: 'a link must have had its longest wait before it can be called unhealthy',
+  },
+  { low: 'link.probeBaseMs', high: 'link.probeMaxMs', because: 'no wait is longer than the cap' },
+  {
+    low: 'watch.serverTimeoutMs',
+    high: 'watch.idleTimeoutMs',
+    strict: true,
+    because: 'a watch that is still within its server timeout is not half-open',
+  },
 ]
 
-/** Throws `invalid` when the value would be at odds with the present value of another tunable. */
-export function checkRelations(key: TunableKey, value: SettingValue, valueOf: (key: TunableKey) => SettingValue): void {
-  for (const { low, high, because } of relations) {
-    if (key !== low && key !== high) continue
-    const lower = key === low ? value : valueOf(low)
-    const upper = key === high ? value : valueOf(high)
-    if (typeof lower !== 'number' || typeof upper !== 'number' || lower <= upper) continue
-    const other = key === low ? high : low
+/**
+ * Throws `invalid` when the value would be at odds with the present value of another setting. `valueOf`: of tunables and of links'
+ * own. `overriding`: links that have settings of their own, for they follow a change of all links where they have none.
+ */
+export function checkRelations(
+  key: SettingKey,
+  value: SettingValue,
+  { valueOf, overriding }: { readonly valueOf: (key: SettingKey) => SettingValue; readonly overriding: readonly string[] },
+): void {
+  const changed = (other: SettingKey) => (other === key ? value : valueOf(other))
+  const override = isTunableKey(key) ? undefined : toOverride(key)
+  const of = override?.of ?? (key as TunableKey)
+  for (const relation of relations) {
+    if (of !== relation.low && of !== relation.high) continue
+    if (override === undefined) check(relation, [relation.low, relation.high])
+    for (const link of override === undefined ? overriding : [override.link])
+      check(relation, [inForce(link, relation.low), inForce(link, relation.high)])
+  }
+
+  /** The setting that says it for this link. */
+  function inForce(link: string, tunable: TunableKey): SettingKey {
+    if (specOf(tunable).perLink !== true) return tunable
+    const own = overrideKey(link, tunable as LinkTunableKey)
+    return changed(own) === INHERIT ? tunable : own
+  }
+
+  function check({ strict, because }: Relation, [low, high]: readonly [low: SettingKey, high: SettingKey]): void {
+    const lower = changed(low)
+    const upper = changed(high)
+    if (typeof lower !== 'number' || typeof upper !== 'number' || (strict === true ? lower < upper : lower <= upper)) return
+    const isLow = key === low || (key !== high && of === specKeyOf(low))
+    const other = isLow ? high : low
+    const must = strict === true ? 'must be below' : 'must not be above'
+    const bound = strict === true ? (isLow ? 'less than' : 'more than') : isLow ? 'at most' : 'at least'
     throw new CoreError(
       'invalid',
-      `${low} (${lower}) must not be above ${high} (${upper}): ${because}. Change ${other} first, or choose ${key === low ? 'at most' : 'at least'} ${valueOf(other)}`,
-      {
-        details: { key, value, relation: { low, high }, range: tunables[key].range },
-      },
+      `${low} (${lower}) ${must} ${high} (${upper}): ${because}. Change ${other} first, or choose ${bound} ${String(changed(other))}`,
+      { details: { key, value, relation: { low, high }, range: specOf(key).range } },
     )
   }
 }
 
-function quote(value: SettingValue): string {
-  return typeof value === 'string' ? JSON.stringify(value) : String(value)
+function specKeyOf(key: SettingKey): TunableKey {
+  return isTunableKey(key) ? key : toOverride(key)!.of
 }
 
-/** Edits from one text to the other. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
-    row = next
-  }
-  return row[b.length]!
+function quote(value: SettingValue): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value)
 }

@@ -2,19 +2,25 @@ import type { Clock } from '../lib/clock.ts'
 import { CoreError, isCoreError } from '../lib/errors.ts'
 import type { NewId } from '../lib/random.ts'
 import { createTopic } from '../lib/topic.ts'
-import { createTunable, type MutableTunable, type Tunable } from '../lib/tunable.ts'
+import { combineTunables, createTunable, type MutableTunable, type Tunable } from '../lib/tunable.ts'
 import type { Setting } from '../model/kinds/setting.ts'
 import type { SettingChangeRecord } from '../model/kinds/setting-change.ts'
 import type { Resource, ResourceKey } from '../model/resource.ts'
-import { type TunableKey, type TunableSpec, tunables, type TunableValue } from '../model/tunables.ts'
+import { type LinkTunableKey, type SettingKey, type TunableKey, tunables, type TunableValue } from '../model/tunables.ts'
 import type { ChangeRow, SettingRow, SettingValue } from '../model/views.ts'
 import type { ResourceChange, ResourceStore, Write } from '../store/resource-store.ts'
 import { createChangeHistory } from './change-history.ts'
-import { checkRelations, checkValue, isTunableKey, problemOf, toTunableKey } from './setting-rules.ts'
+import { INHERIT, isSettingKey, overrideKey, specOf, toOverride, toSettingKey } from './setting-keys.ts'
+import { checkRelations, checkValue, problemOf } from './setting-rules.ts'
 
 /** The tunables of this installation: kept in the store as versioned resources, followed live through its change feed. */
 export interface Settings {
   tunable<K extends TunableKey>(key: K): Tunable<TunableValue<K>>
+  /** What is in force for this link: its own value where it has one, else that of all links. */
+  linkTunable<K extends LinkTunableKey>(link: string, key: K): Tunable<TunableValue<K>>
+  /** Whether the link has a value of its own. */
+  isOverridden(link: string, key: LinkTunableKey): boolean
+  /** Every tunable, and what links that are there have of their own. */
   list(): readonly SettingRow[]
   get(key: string): SettingRow
   /**
@@ -26,7 +32,7 @@ export interface Settings {
   /** Newest first. */
   history(options?: { readonly key?: string; readonly limit?: number }): readonly ChangeRow[]
   /** From the parts a change reaches: it is in force for all of them now. Kept with the change. */
-  recordEffect(key: TunableKey, version: string, effect: { readonly afterMs: number; readonly sessions: number }): void
+  recordEffect(key: SettingKey, version: string, effect: { readonly afterMs: number; readonly sessions: number }): void
   onChange(listener: (row: SettingRow) => void, signal: AbortSignal): void
   /**
    * Reads the stored values and applies `first` values to what nobody changed yet. Call before anything reads a tunable. Throws
@@ -51,7 +57,9 @@ export interface SettingsDeps {
   readonly newId: NewId
   /** Something beside a change went wrong (`could not ${what}`); the change itself stands. */
   readonly onError: (what: string, error: unknown) => void
-  readonly onApplied?: (key: TunableKey) => void
+  readonly onApplied?: (key: SettingKey) => void
+  /** The ids of the links there are: each may have settings of its own. Default: none. */
+  readonly links?: () => readonly string[]
 }
 
 /** Of a setting that nobody changed. */
@@ -60,11 +68,12 @@ const WRITER = 'settings'
 const DEFAULT_HISTORY = 100
 const PAGE = 1000
 
-export function createSettings({ store, clock, newId, onError, onApplied }: SettingsDeps): Settings {
-  const live = new Map<TunableKey, MutableTunable<SettingValue>>()
-  const stored = new Map<TunableKey, Resource<Setting>>()
+export function createSettings({ store, clock, newId, onError, onApplied, links = () => [] }: SettingsDeps): Settings {
+  /** Every tunable, and of what links may have of their own what somebody asked for. */
+  const live = new Map<SettingKey, MutableTunable<SettingValue>>()
+  const stored = new Map<SettingKey, Resource<Setting>>()
   /** First values from the configuration, for what nobody changed. */
-  const firsts = new Map<TunableKey, SettingValue>()
+  const firsts = new Map<SettingKey, SettingValue>()
   const changes = createChangeHistory()
   const topic = createTopic<SettingRow>()
   let lastApply: Promise<unknown> = Promise.resolve()
@@ -73,8 +82,17 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
   return {
     // Values are checked against the schema before they get here, so each is of its key's type.
     tunable: <K extends TunableKey>(key: K) => tunableOf(key) as unknown as Tunable<TunableValue<K>>,
-    list: () => [...live.keys()].map(rowOf),
-    get: (key) => rowOf(toTunableKey(key)),
+    linkTunable<K extends LinkTunableKey>(link: string, key: K) {
+      const own = tunableOf(overrideKey(link, key))
+      const all = tunableOf(key)
+      return combineTunables([own, all], () => (own.get() === INHERIT ? all.get() : own.get())) as unknown as Tunable<TunableValue<K>>
+    },
+    isOverridden: (link, key) => valueOf(overrideKey(link, key)) !== INHERIT,
+    list() {
+      const known = new Set(links())
+      return [...live.keys()].filter((key) => isShown(key, known)).map(rowOf)
+    },
+    get: (key) => rowOf(toSettingKey(key, links())),
     apply(change) {
       // One after the other: each is held against what the one before it set.
       const applied = lastApply.then(() => apply(change))
@@ -82,7 +100,7 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
       return applied
     },
     history({ key, limit = DEFAULT_HISTORY } = {}) {
-      return changes.list({ key: key === undefined ? undefined : toTunableKey(key), limit }).map(toChangeRow)
+      return changes.list({ key: key === undefined ? undefined : toSettingKey(key, links()), limit }).map(toChangeRow)
     },
     recordEffect(key, version, effect) {
       keepEffect(key, version, effect).catch((error: unknown) => onError(`keep what came of the change of ${key}`, error))
@@ -90,12 +108,12 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
     onChange: (listener, signal) => topic.subscribe(listener, signal),
     async load(first = {}) {
       for (const [name, value] of Object.entries(first)) {
-        const key = toTunableKey(name)
+        const key = toSettingKey(name, links())
         checkValue(key, value)
         firsts.set(key, value)
       }
       await readAll()
-      for (const [key, value] of firsts) if (!stored.has(key)) checkRelations(key, value, valueOf)
+      for (const [key, value] of firsts) if (!stored.has(key)) checkRelations(key, value, related())
     },
     async run(signal) {
       // Subscribed before the read, so that nothing falls between; read again, for what fell between two runs.
@@ -105,16 +123,29 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
     },
   }
 
-  function tunableOf(key: TunableKey): MutableTunable<SettingValue> {
-    return live.get(key)!
+  function tunableOf(key: SettingKey): MutableTunable<SettingValue> {
+    return live.getOrInsertComputed(key, () => createTunable<SettingValue>(firstOf(key)))
   }
 
-  function valueOf(key: TunableKey): SettingValue {
-    return tunableOf(key).get()
+  function valueOf(key: SettingKey): SettingValue {
+    return live.get(key)?.get() ?? firstOf(key)
   }
 
-  function rowOf(key: TunableKey): SettingRow {
-    const { default: initial, unit, range, description }: TunableSpec = tunables[key]
+  /** Of what links may have of their own, only what somebody set. */
+  function isShown(key: SettingKey, known: ReadonlySet<string>): boolean {
+    const override = toOverride(key)
+    return override === undefined || (known.has(override.link) && (stored.has(key) || firsts.has(key)))
+  }
+
+  function related() {
+    const overriding = new Set(
+      [...stored.keys(), ...firsts.keys()].map((key) => toOverride(key)?.link).filter((link) => link !== undefined),
+    )
+    return { valueOf, overriding: [...overriding] }
+  }
+
+  function rowOf(key: SettingKey): SettingRow {
+    const { default: initial, unit, range, description } = specOf(key)
     const resource = stored.get(key)
     return {
       key,
@@ -130,11 +161,11 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
   }
 
   async function apply({ key: name, value, expectedVersion, by, reason }: SettingChange) {
-    const key = toTunableKey(name)
+    const key = toSettingKey(name, links())
     checkValue(key, value)
     const present = stored.get(key)
     if ((present?.version ?? UNCHANGED_VERSION) !== expectedVersion) throw changedSince(key)
-    checkRelations(key, value, valueOf)
+    checkRelations(key, value, related())
     const changeId = newId()
     const at = clock.now()
     const spec: Setting = { value, changeId, at, by }
@@ -180,7 +211,7 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
     }
   }
 
-  function changedSince(key: TunableKey): CoreError {
+  function changedSince(key: SettingKey): CoreError {
     const { value, version, modifiedBy, modifiedAt } = rowOf(key)
     const message =
       modifiedBy === null
@@ -189,7 +220,7 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
     return new CoreError('conflict', message, { details: { key, changedBy: modifiedBy, changedAt: modifiedAt, value, version } })
   }
 
-  async function keepEffect(key: TunableKey, version: string, effect: NonNullable<SettingChangeRecord['effect']>) {
+  async function keepEffect(key: SettingKey, version: string, effect: NonNullable<SettingChangeRecord['effect']>) {
     const setting = stored.get(key)
     const change = setting === undefined || setting.version !== version ? undefined : changes.get(setting.spec.changeId)
     if (change === undefined || change.spec.effect !== null) return
@@ -199,7 +230,7 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
   }
 
   function toChangeRow({ key: { name }, spec }: Resource<SettingChangeRecord>): ChangeRow {
-    const setting = isTunableKey(spec.key) ? stored.get(spec.key) : undefined
+    const setting = isSettingKey(spec.key) ? stored.get(spec.key) : undefined
     const { key, at, by, from, to, reason, effect, settingVersion } = spec
     return {
       changeId: name,
@@ -217,7 +248,8 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
   async function readAll() {
     const before = new Map(stored)
     const found = new Map((await readType<Setting>('Setting')).map((resource) => [resource.key.name, resource]))
-    for (const key of live.keys()) {
+    const overrides = [...found.keys()].filter((name) => isSettingKey(name))
+    for (const key of new Set([...live.keys(), ...overrides])) {
       // Changed by ourselves while we read: what was read may be older.
       if (stored.get(key) !== before.get(key)) continue
       const resource = found.get(key)
@@ -245,14 +277,14 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
       if (change.kind === 'put') changes.take(change.resource as Resource<SettingChangeRecord>)
       else changes.forget(name)
     }
-    if (type !== 'Setting' || !isTunableKey(name)) return
+    if (type !== 'Setting' || !isSettingKey(name)) return
     // What we wrote ourselves is known already.
     const isKnown = change.kind === 'put' && stored.get(name)?.version === change.resource.version
     if (!isKnown) await refresh(name)
   }
 
   /** The feed says only that something changed: what it brings may be older than what we have written since. */
-  async function refresh(key: TunableKey): Promise<void> {
+  async function refresh(key: SettingKey): Promise<void> {
     for (;;) {
       const before = stored.get(key)
       const found = await store.get<Setting>(keyOf(key)).catch((error: unknown) => {
@@ -264,7 +296,7 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
     }
   }
 
-  function take(key: TunableKey, resource: Resource<Setting>) {
+  function take(key: SettingKey, resource: Resource<Setting>) {
     if (stored.get(key)?.version === resource.version) return
     stored.set(key, resource)
     const problem = problemOf(key, resource.spec.value)
@@ -275,7 +307,7 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
   }
 
   /** Nobody has changed it (any more). */
-  function drop(key: TunableKey) {
+  function drop(key: SettingKey) {
     const value = firstOf(key)
     const wasStored = stored.delete(key)
     if (!wasStored && valueOf(key) === value) return
@@ -283,11 +315,11 @@ export function createSettings({ store, clock, newId, onError, onApplied }: Sett
     topic.publish(rowOf(key))
   }
 
-  function firstOf(key: TunableKey): SettingValue {
-    return firsts.get(key) ?? tunables[key].default
+  function firstOf(key: SettingKey): SettingValue {
+    return firsts.get(key) ?? specOf(key).default
   }
 }
 
-function keyOf(key: TunableKey): ResourceKey {
+function keyOf(key: SettingKey): ResourceKey {
   return { type: 'Setting', mesh: '', name: key }
 }

@@ -1,4 +1,4 @@
-import { createRollingHistogram } from '../telemetry/rolling-histogram.ts'
+import { createRollingHistogram } from '../lib/rolling-histogram.ts'
 import type { SinkRow } from '../model/views.ts'
 
 /** How an attempt for one insight ended. `dropped`: its subject is gone, so there is nothing to write about. */

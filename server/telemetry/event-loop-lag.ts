@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import { createRollingHistogram } from './rolling-histogram.ts'
+import { createRollingHistogram } from '../lib/rolling-histogram.ts'
 
 /** How late the event loop runs timers: what every page and stream of this process waits for. */
 export interface EventLoopLag {

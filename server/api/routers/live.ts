@@ -5,6 +5,7 @@ import { keysSchema } from '../input-schema.ts'
 const scopeSchema = z.strictObject({
   counters: z.boolean().optional(),
   insights: keysSchema.optional(),
+  links: z.boolean().optional(),
   /** Added by clients that resume: of no use here, for a subscription begins with a snapshot. */
   lastEventId: z.string().optional(),
 })
