@@ -12,6 +12,9 @@ function sessionOf(name: string, statuses: readonly SessionRow['types'][number][
     peer: '127.0.0.1:1',
     connectedAt: 1,
     agent: null,
+    direction: null,
+    retryAt: null,
+    refused: [],
     types: statuses.map((status, index) => ({
       type: ['CDS', 'EDS'][index] ?? 'LDS',
       sent: 1,

@@ -51,6 +51,9 @@ const session: SessionRow = {
   peer: '127.0.0.1:9',
   connectedAt: 1,
   agent: null,
+  direction: null,
+  retryAt: null,
+  refused: [],
   types: [],
 }
 

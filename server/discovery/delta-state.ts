@@ -233,8 +233,9 @@ function send<R extends NamedVersion>(
   context: DiscoveryContext<R>,
   { again, always }: Wish,
 ): { readonly state: DeltaTypeState; readonly response: DeltaResponse<R> | undefined } {
-  const { present, now } = context
-  const isHeld = (name: string, version: string) => now < state.heldUntil && state.held.get(name) === version && !again.has(name)
+  const { present, now, isHeldBack } = context
+  const isHeld = (name: string, version: string) =>
+    isHeldBack?.(name, version) === true || (now < state.heldUntil && state.held.get(name) === version && !again.has(name))
   const resources: R[] = []
   for (const name of new Set([...(state.wildcard ? present.own.keys() : []), ...state.names])) {
     const resource = find(state, present, name)

@@ -38,6 +38,8 @@ export interface DiscoverySessionDeps<R extends DiscoveryResource> {
   /** Wall and monotonic time, both in ms. */
   readonly clock: { now(): number; monotonic(): number }
   readonly nackBackoffMs: () => number
+  /** Of the delta variant: what its driver keeps from the peer for now. */
+  readonly isHeldBack?: (type: string, name: string, version: string) => boolean
   readonly onCount?: (type: string, what: 'sent' | 'ack' | 'nack') => void
 }
 
@@ -64,6 +66,7 @@ type Context<R extends DiscoveryResource> = {
   readonly present: Present<R>
   readonly now: number
   readonly nackBackoffMs: number
+  readonly isHeldBack: ((name: string, version: string) => boolean) | undefined
   readonly nextNonce: () => string
   readonly hasFullSet: boolean
 }
@@ -123,7 +126,7 @@ function delta<R extends DiscoveryResource>(): Variant<DeltaTypeState, DeltaRequ
 function createSession<S, Q extends SotwRequest | DeltaRequest, R extends DiscoveryResource>(
   name: 'sotw' | 'delta',
   variant: Variant<S, Q, R>,
-  { presentOf, types, clock, nackBackoffMs, onCount }: DiscoverySessionDeps<R>,
+  { presentOf, types, clock, nackBackoffMs, isHeldBack, onCount }: DiscoverySessionDeps<R>,
 ): DiscoverySession<R> {
   const states = new Map<string, S>()
   const statuses = new Map<string, TypeStatus>()
@@ -190,6 +193,7 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
       present: presentOf(type),
       now: clock.monotonic(),
       nackBackoffMs: nackBackoffMs(),
+      isHeldBack: isHeldBack && ((held, version) => isHeldBack(type, held, version)),
       nextNonce: () => String(++nonces),
       hasFullSet: types.find((each) => each.type === type)?.hasFullSet ?? false,
     }

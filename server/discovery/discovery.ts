@@ -30,6 +30,8 @@ export interface DiscoveryContext<R extends NamedVersion> {
   readonly now: number
   /** How long refused, unchanged content is held back. */
   readonly nackBackoffMs: number
+  /** Whether its driver keeps this content from the peer for now, whatever was asked for: it is as if it had not changed. */
+  readonly isHeldBack?: ((name: string, version: string) => boolean) | undefined
   /** Unique on the stream; called once per response made. */
   readonly nextNonce: () => string
 }

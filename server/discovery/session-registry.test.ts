@@ -13,6 +13,9 @@ function sessionOf(id: string, protocol: 'xds' | 'kds' = 'xds'): LiveSession & {
     peer: '127.0.0.1:1',
     connectedAt: 0,
     agent: null,
+    direction: null,
+    retryAt: null,
+    refused: [],
     types: [],
   }
   return { id, protocol, row: () => row, resync: (type) => void resyncs.push(type), resyncs }

@@ -41,6 +41,12 @@ export interface Subscription {
   readonly types: Readonly<Record<string, TypeStatus>>
   /** What the peer says it is, for example `envoy 1.40.0`. */
   readonly agent?: string
+  /** Of a stream between control planes: which way resources go on it. */
+  readonly direction?: 'down' | 'up'
+  /** Of a zone: its whole configuration, as it told it. */
+  readonly config?: string
+  /** Of a zone: epoch ms when it last said that it lives. */
+  readonly healthAt?: number
 }
 
 /** Spec of a DataplaneInsight: its last subscriptions, oldest first, and what `identity` writes beside them. */

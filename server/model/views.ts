@@ -164,7 +164,28 @@ export interface SessionRow {
   readonly connectedAt: number
   /** What the peer says it is; null when it does not. */
   readonly agent: string | null
+  /** Between control planes: `down` from the global to a zone, `up` from a zone to the global. Null of data planes. */
+  readonly direction: 'down' | 'up' | null
+  /** Epoch ms when what was refused is sent again unchanged; null when nothing waits. */
+  readonly retryAt: number | null
+  /** Between control planes: what the receiver does not take, resource by resource. */
+  readonly refused: readonly RefusedRow[]
   readonly types: readonly SessionTypeRow[]
+}
+
+/** One resource that the receiving control plane does not take. */
+export interface RefusedRow {
+  readonly type: string
+  /** `<name>.<mesh>`, as it crosses. */
+  readonly name: string
+  readonly reason: string
+  /** Epoch ms. */
+  readonly since: number
+  readonly times: number
+  /** 1 = this one for sure; n = one of n that were in one refused answer. */
+  readonly oneOf: number
+  /** `refused`: sent again with growing waits. `poison`: it ended the connection each time; held back until it changes or is sent again by hand. */
+  readonly kind: 'refused' | 'poison'
 }
 
 export interface ConflictCell {

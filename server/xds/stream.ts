@@ -1,10 +1,11 @@
-import { type ServerDuplexStream, status as grpcStatus } from '@grpc/grpc-js'
+import type { ServerDuplexStream } from '@grpc/grpc-js'
 import type { DeltaDiscoveryRequest__Output } from '../gen/envoy/service/discovery/v3/DeltaDiscoveryRequest.ts'
 import type { DeltaDiscoveryResponse } from '../gen/envoy/service/discovery/v3/DeltaDiscoveryResponse.ts'
 import type { DiscoveryRequest__Output } from '../gen/envoy/service/discovery/v3/DiscoveryRequest.ts'
 import type { DiscoveryResponse } from '../gen/envoy/service/discovery/v3/DiscoveryResponse.ts'
 import type { Clock, Timer } from '../lib/clock.ts'
-import { CoreError, type ErrorCode, toCoreError } from '../lib/errors.ts'
+import { CoreError, toCoreError } from '../lib/errors.ts'
+import { toGrpcStatus } from '../lib/grpc-status.ts'
 import { type Answer, createDeltaSession, createSotwSession, type DiscoverySession } from '../discovery/discovery-session.ts'
 import type { Subscription } from '../model/insight.ts'
 import type { ResourceKey } from '../model/resource.ts'
@@ -60,16 +61,6 @@ type Phase =
   | { readonly kind: 'live'; readonly identity: NodeIdentity; readonly session: DiscoverySession<XdsResource>; readonly undo: () => void }
   | { readonly kind: 'ended' }
 
-const codeFor: Readonly<Partial<Record<ErrorCode, grpcStatus>>> = {
-  invalid: grpcStatus.INVALID_ARGUMENT,
-  not_found: grpcStatus.NOT_FOUND,
-  owner_missing: grpcStatus.FAILED_PRECONDITION,
-  unauthorized: grpcStatus.UNAUTHENTICATED,
-  forbidden: grpcStatus.PERMISSION_DENIED,
-  unsupported: grpcStatus.UNIMPLEMENTED,
-  exhausted: grpcStatus.RESOURCE_EXHAUSTED,
-  conflict: grpcStatus.ABORTED,
-}
 /** Requests taken in while the steps of connecting run; a real peer sends one or two. */
 const MOST_QUEUED = 64
 
@@ -269,11 +260,7 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
     if (phase.kind === 'ended') return
     finish()
     deps.onRefused(error)
-    // What went wrong inside is for our log, not for the peer.
-    call.emit('error', {
-      code: codeFor[error.code] ?? grpcStatus.UNAVAILABLE,
-      details: error.code === 'internal' ? 'unexpected error' : error.message,
-    })
+    call.emit('error', toGrpcStatus(error))
   }
 
   function finish() {
@@ -324,6 +311,9 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
       peer: call.getPeer(),
       connectedAt,
       agent: identity?.agent ?? null,
+      direction: null,
+      retryAt: null,
+      refused: [],
       types,
     }
   }
