@@ -146,6 +146,13 @@ describe('a link', () => {
     expect(after(120_000)).toMatchObject({ kind: 'waiting', attempt: 1, until: NOW + 800 })
   })
 
+  it('may start over with the first success, if it is told to, but not before it had one', () => {
+    const eager = { policy: exponentialPolicy({ ...plainPolicy, resetAfterMs: 0 }) }
+    expect(run(states.connecting, events.failed, eager).state).toMatchObject({ attempt: 4 })
+    expect(run(states.syncing, events.failed, eager).state).toMatchObject({ attempt: 4 })
+    expect(run({ ...states.live, liveSince: NOW, firstLiveAt: NOW }, events.failed, eager).state).toMatchObject({ attempt: 1 })
+  })
+
   it('adds up what it was live across clean ends, but not what it was not', () => {
     let state: LinkState = states.connecting
     for (let stream = 0; stream < 3; stream++) {

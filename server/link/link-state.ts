@@ -167,6 +167,12 @@ function wellFor(state: Extract<LinkState, Trying>, now: number): number {
   return state.wellForMs + (state.kind === 'live' ? now - state.liveSince : 0)
 }
 
+/** Whether it has been live for so long that what failed before is forgotten. Whoever never was live has nothing to be forgiven for. */
+function isSteady(state: Extract<LinkState, Trying>, now: number, { resetAfterMs }: LinkPolicy): boolean {
+  const hasBeenLive = state.wellForMs > 0 || (state.kind !== 'connecting' && state.firstLiveAt !== undefined)
+  return hasBeenLive && wellFor(state, now) >= resetAfterMs
+}
+
 /** The wait that led to this attempt; before any failure, the one that would follow the first. */
 function presentDelayMs({ failures }: Trying, policy: LinkPolicy): number {
   return policy.delayMs(Math.max(1, failures), 0.5)
@@ -181,7 +187,7 @@ function onEnded(state: LinkState, events: number, context: LinkContext): LinkSt
     return { ...fail(state, failure, context), closedEarly: true }
   }
   const wellForMs = wellFor(state, now)
-  const isReset = wellForMs >= policy.resetAfterMs
+  const isReset = isSteady(state, now, policy)
   const failures = isReset ? 0 : state.failures
   const cause = isReset ? undefined : state.cause
   if (gateOpen) return { state: { kind: 'connecting', failures, cause, wellForMs }, effects: ['disconnect', 'connect'] }
@@ -203,7 +209,7 @@ type Failed = Omit<Extract<LinkEvent, { type: 'failed' }>, 'type'>
 
 function fail(state: Extract<LinkState, Trying>, failure: Failed, context: LinkContext): LinkStep {
   const { now, roll, policy } = context
-  const attempt = wellFor(state, now) >= policy.resetAfterMs ? 1 : state.failures + 1
+  const attempt = isSteady(state, now, policy) ? 1 : state.failures + 1
   const notBefore = now + Math.max(0, failure.retryAfterMs ?? 0)
   const waiting: Waiting = { attempt, cause: failure.class, since: now, roll, notBefore, until: undefined }
   if (isEndpointsFault(state, failure, context)) return { state: { kind: 'waiting', ...waiting }, effects: ['disconnect', 'report_down'] }
