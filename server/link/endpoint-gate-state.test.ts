@@ -7,6 +7,7 @@ import {
   type GateState,
   initialGateState,
   nextGateStep,
+  PROBE_PATIENCE_MS,
   proberOf,
   STEADY_AFTER_MS,
 } from './endpoint-gate-state.ts'
@@ -134,6 +135,16 @@ describe('a gate', () => {
     const { state } = step(states.probing, { type: 'down', link: 'p', retryAfterMs: 30_000 })
     expect(gateDueAt(state)).toBe(NOW + 30_000)
     expect(gateDueAt(step(state, events.policy).state)).toBe(NOW + 30_000)
+  })
+
+  it('sends another probe when one hangs', () => {
+    const sent = step(down, events.due).state
+    expect(gateDueAt(sent)).toBe(NOW + PROBE_PATIENCE_MS)
+    const { state, go } = step(sent, events.due, NOW + PROBE_PATIENCE_MS)
+    expect([go, proberOf(state)]).toEqual([['b'], 'b'])
+    // Nobody is left who could.
+    expect(gateDueAt(state)).toBeUndefined()
+    expect(step(state, { type: 'answered', link: 'a' }).state.kind).toBe('open')
   })
 
   it('opens when nobody waits any more', () => {

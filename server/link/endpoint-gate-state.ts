@@ -19,7 +19,7 @@ export type GateState =
       readonly probes: number
       /** Whose probe is in flight; undefined between two. */
       readonly prober: string | undefined
-      /** When the present wait began, and before when the endpoint asked not to come. */
+      /** When the present wait began, or the probe in flight was sent; and before when the endpoint asked not to come. */
       readonly waitingSince: number
       readonly notBefore: number
       readonly probeAt: number
@@ -58,6 +58,9 @@ export interface GateStep {
 /** An endpoint that was up for less goes on with the waits it had: one that flaps is not probed twice a second for ever. */
 export const STEADY_AFTER_MS = 30_000
 
+/** A probe that is neither answered nor refused for so long is joined by another's: its connection may hang. */
+export const PROBE_PATIENCE_MS = 10_000
+
 export const initialGateState: GateState = { kind: 'open', openedAt: 0, probes: 0 }
 
 export function nextGateStep(state: GateState, event: GateEvent, context: { readonly now: number; readonly policy: GatePolicy }): GateStep {
@@ -93,7 +96,8 @@ export function gateDueAt(state: GateState): number | undefined {
     case 'open':
       return undefined
     case 'down':
-      return state.prober === undefined ? state.probeAt : undefined
+      if (state.prober === undefined) return state.probeAt
+      return state.queue.length === 0 ? undefined : state.waitingSince + PROBE_PATIENCE_MS
     case 'ramping':
       return state.nextAt
     default:
@@ -147,7 +151,7 @@ function onDue(state: GateState, now: number, policy: GatePolicy): GateStep {
   if (state.kind === 'open' || dueAt === undefined || now < dueAt) return { state, go: [] }
   const [next, ...queue] = state.queue
   if (next === undefined) return { state: { kind: 'open', openedAt: now, probes: state.probes }, go: [] }
-  if (state.kind === 'down') return { state: { ...state, prober: next, probes: state.probes + 1, queue }, go: [next] }
+  if (state.kind === 'down') return { state: { ...state, prober: next, waitingSince: now, probes: state.probes + 1, queue }, go: [next] }
   // What a late timer missed is not made up for: that would be a burst.
   const nextAt = Math.max(state.nextAt + 1000 / policy.rampPerSecond, now)
   return { state: resumed({ ...state, queue, nextAt }), go: [next] }

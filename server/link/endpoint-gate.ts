@@ -82,7 +82,10 @@ export function createEndpointGate(endpoint: string, { clock, policy, onChange }
       waiting.delete(link)
       if (state.kind !== 'open') tell({ type: 'leave', link })
     },
-    probe: () => (state.kind === 'down' ? { prober: proberOf(state), at: gateDueAt(state) } : undefined),
+    probe() {
+      if (state.kind !== 'down') return undefined
+      return { prober: proberOf(state), at: state.prober === undefined ? state.probeAt : undefined }
+    },
     listTurn: (signal) => lists.take(signal),
     close() {
       closing.abort()

@@ -82,6 +82,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     onApplied: (key) => core.settingsChanges.add({ key, result: 'applied' }),
     links: () => links.states().map(({ id }) => id),
   })
+  // Whatever adds links does so before the settings are loaded: first values may be of links.
   const links = createLinkRegistry({
     clock,
     random,
