@@ -69,7 +69,7 @@ it('whatever operators and endpoints do: no two attempts of a link at once, all 
           if (step.do === 'live') present?.attempt.live()
           else if (step.do === 'answer') present?.attempt.request('list', 200)
           else if (step.do === 'end') present?.done.resolve()
-          else present?.done.reject(new LinkFailure(step.class, 'x', { endpointDown: step.down }))
+          else if (step.do === 'fail') present?.done.reject(new LinkFailure(step.class, 'x', { endpointDown: step.down }))
         }
         await clock.advance(0)
         // One probes at most, and who waits for it knows whom for.

@@ -57,15 +57,16 @@ const relations: readonly Relation[] = [
   },
 ]
 
-/**
- * Throws `invalid` when the value would be at odds with the present value of another setting. `valueOf`: of tunables and of links'
- * own. `overriding`: links that have settings of their own, for they follow a change of all links where they have none.
- */
-export function checkRelations(
-  key: SettingKey,
-  value: SettingValue,
-  { valueOf, overriding }: { readonly valueOf: (key: SettingKey) => SettingValue; readonly overriding: readonly string[] },
-): void {
+/** What a change is held against. */
+export interface PresentSettings {
+  /** Of tunables and of what links have of their own. */
+  readonly valueOf: (key: SettingKey) => SettingValue
+  /** Links that have settings of their own: where they have none, they follow a change of all links. */
+  readonly overriding: readonly string[]
+}
+
+/** Throws `invalid` when the value would be at odds with the present value of another setting. */
+export function checkRelations(key: SettingKey, value: SettingValue, { valueOf, overriding }: PresentSettings): void {
   const changed = (other: SettingKey) => (other === key ? value : valueOf(other))
   const override = isTunableKey(key) ? undefined : toOverride(key)
   const of = override?.of ?? (key as TunableKey)

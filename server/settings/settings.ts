@@ -1,17 +1,17 @@
 import type { Clock } from '../lib/clock.ts'
 import { CoreError, isCoreError } from '../lib/errors.ts'
 import type { NewId } from '../lib/random.ts'
-import { createTopic } from '../lib/topic.ts'
-import { combineTunables, createTunable, type MutableTunable, type Tunable } from '../lib/tunable.ts'
+import { combineTunables, type Tunable } from '../lib/tunable.ts'
 import type { Setting } from '../model/kinds/setting.ts'
 import type { SettingChangeRecord } from '../model/kinds/setting-change.ts'
 import type { Resource, ResourceKey } from '../model/resource.ts'
-import { type LinkTunableKey, type SettingKey, type TunableKey, tunables, type TunableValue } from '../model/tunables.ts'
+import type { LinkTunableKey, SettingKey, TunableKey, TunableValue } from '../model/tunables.ts'
 import type { ChangeRow, SettingRow, SettingValue } from '../model/views.ts'
 import type { ResourceChange, ResourceStore, Write } from '../store/resource-store.ts'
 import { createChangeHistory } from './change-history.ts'
-import { INHERIT, isSettingKey, overrideKey, specOf, toOverride, toSettingKey } from './setting-keys.ts'
-import { checkRelations, checkValue, problemOf } from './setting-rules.ts'
+import { INHERIT, isSettingKey, overrideKey, toSettingKey } from './setting-keys.ts'
+import { checkRelations, checkValue } from './setting-rules.ts'
+import { createSettingValues, UNCHANGED_VERSION } from './setting-values.ts'
 
 /** The tunables of this installation: kept in the store as versioned resources, followed live through its change feed. */
 export interface Settings {
@@ -62,37 +62,26 @@ export interface SettingsDeps {
   readonly links?: () => readonly string[]
 }
 
-/** Of a setting that nobody changed. */
-const UNCHANGED_VERSION = '0'
 const WRITER = 'settings'
 const DEFAULT_HISTORY = 100
 const PAGE = 1000
 
 export function createSettings({ store, clock, newId, onError, onApplied, links = () => [] }: SettingsDeps): Settings {
-  /** Every tunable, and of what links may have of their own what somebody asked for. */
-  const live = new Map<SettingKey, MutableTunable<SettingValue>>()
-  const stored = new Map<SettingKey, Resource<Setting>>()
-  /** First values from the configuration, for what nobody changed. */
-  const firsts = new Map<SettingKey, SettingValue>()
+  const values = createSettingValues(onError)
   const changes = createChangeHistory()
-  const topic = createTopic<SettingRow>()
   let lastApply: Promise<unknown> = Promise.resolve()
-  for (const [key, spec] of Object.entries(tunables)) live.set(key as TunableKey, createTunable<SettingValue>(spec.default))
 
   return {
     // Values are checked against the schema before they get here, so each is of its key's type.
-    tunable: <K extends TunableKey>(key: K) => tunableOf(key) as unknown as Tunable<TunableValue<K>>,
+    tunable: <K extends TunableKey>(key: K) => values.tunable(key) as unknown as Tunable<TunableValue<K>>,
     linkTunable<K extends LinkTunableKey>(link: string, key: K) {
-      const own = tunableOf(overrideKey(link, key))
-      const all = tunableOf(key)
+      const own = values.tunable(overrideKey(link, key))
+      const all = values.tunable(key)
       return combineTunables([own, all], () => (own.get() === INHERIT ? all.get() : own.get())) as unknown as Tunable<TunableValue<K>>
     },
-    isOverridden: (link, key) => valueOf(overrideKey(link, key)) !== INHERIT,
-    list() {
-      const known = new Set(links())
-      return [...live.keys()].filter((key) => isShown(key, known)).map(rowOf)
-    },
-    get: (key) => rowOf(toSettingKey(key, links())),
+    isOverridden: (link, key) => values.value(overrideKey(link, key)) !== INHERIT,
+    list: () => values.shown(links()),
+    get: (key) => values.row(toSettingKey(key, links())),
     apply(change) {
       // One after the other: each is held against what the one before it set.
       const applied = lastApply.then(() => apply(change))
@@ -105,15 +94,15 @@ export function createSettings({ store, clock, newId, onError, onApplied, links 
     recordEffect(key, version, effect) {
       keepEffect(key, version, effect).catch((error: unknown) => onError(`keep what came of the change of ${key}`, error))
     },
-    onChange: (listener, signal) => topic.subscribe(listener, signal),
+    onChange: (listener, signal) => values.changed.subscribe(listener, signal),
     async load(first = {}) {
       for (const [name, value] of Object.entries(first)) {
         const key = toSettingKey(name, links())
         checkValue(key, value)
-        firsts.set(key, value)
+        values.setFirst(key, value)
       }
       await readAll()
-      for (const [key, value] of firsts) if (!stored.has(key)) checkRelations(key, value, related())
+      for (const [key, value] of values.firstsInForce()) checkRelations(key, value, values.present())
     },
     async run(signal) {
       // Subscribed before the read, so that nothing falls between; read again, for what fell between two runs.
@@ -123,49 +112,12 @@ export function createSettings({ store, clock, newId, onError, onApplied, links 
     },
   }
 
-  function tunableOf(key: SettingKey): MutableTunable<SettingValue> {
-    return live.getOrInsertComputed(key, () => createTunable<SettingValue>(firstOf(key)))
-  }
-
-  function valueOf(key: SettingKey): SettingValue {
-    return live.get(key)?.get() ?? firstOf(key)
-  }
-
-  /** Of what links may have of their own, only what somebody set. */
-  function isShown(key: SettingKey, known: ReadonlySet<string>): boolean {
-    const override = toOverride(key)
-    return override === undefined || (known.has(override.link) && (stored.has(key) || firsts.has(key)))
-  }
-
-  function related() {
-    const overriding = new Set(
-      [...stored.keys(), ...firsts.keys()].map((key) => toOverride(key)?.link).filter((link) => link !== undefined),
-    )
-    return { valueOf, overriding: [...overriding] }
-  }
-
-  function rowOf(key: SettingKey): SettingRow {
-    const { default: initial, unit, range, description } = specOf(key)
-    const resource = stored.get(key)
-    return {
-      key,
-      value: valueOf(key),
-      default: initial,
-      unit,
-      range,
-      version: resource?.version ?? UNCHANGED_VERSION,
-      description,
-      modifiedAt: resource?.spec.at ?? null,
-      modifiedBy: resource?.spec.by ?? null,
-    }
-  }
-
   async function apply({ key: name, value, expectedVersion, by, reason }: SettingChange) {
     const key = toSettingKey(name, links())
     checkValue(key, value)
-    const present = stored.get(key)
+    const present = values.stored(key)
     if ((present?.version ?? UNCHANGED_VERSION) !== expectedVersion) throw changedSince(key)
-    checkRelations(key, value, related())
+    checkRelations(key, value, values.present())
     const changeId = newId()
     const at = clock.now()
     const spec: Setting = { value, changeId, at, by }
@@ -174,7 +126,7 @@ export function createSettings({ store, clock, newId, onError, onApplied, links 
       sequence: changes.nextSequence(),
       at,
       by,
-      from: valueOf(key),
+      from: values.value(key),
       to: value,
       reason: reason ?? null,
       settingVersion: null,
@@ -195,9 +147,9 @@ export function createSettings({ store, clock, newId, onError, onApplied, links 
       throw first?.ok === false ? first.error : new CoreError('internal', 'a write was not answered')
     }
     changes.take(second.resource as Resource<SettingChangeRecord>)
-    take(key, first.resource as Resource<Setting>)
+    values.take(key, first.resource as Resource<Setting>)
     onApplied?.(key)
-    return { changeId, setting: rowOf(key) }
+    return { changeId, setting: values.row(key) }
   }
 
   async function forgetOldChanges() {
@@ -212,7 +164,7 @@ export function createSettings({ store, clock, newId, onError, onApplied, links 
   }
 
   function changedSince(key: SettingKey): CoreError {
-    const { value, version, modifiedBy, modifiedAt } = rowOf(key)
+    const { value, version, modifiedBy, modifiedAt } = values.row(key)
     const message =
       modifiedBy === null
         ? `nobody has changed ${key} (it is ${String(value)}, version "${version}"): read it again before you change it`
@@ -221,16 +173,16 @@ export function createSettings({ store, clock, newId, onError, onApplied, links 
   }
 
   async function keepEffect(key: SettingKey, version: string, effect: NonNullable<SettingChangeRecord['effect']>) {
-    const setting = stored.get(key)
+    const setting = values.stored(key)
     const change = setting === undefined || setting.version !== version ? undefined : changes.get(setting.spec.changeId)
     if (change === undefined || change.spec.effect !== null) return
     const spec: SettingChangeRecord = { ...change.spec, settingVersion: version, effect }
     changes.take(await store.update<SettingChangeRecord>({ ...change, spec }, { writer: WRITER }))
-    topic.publish(rowOf(key))
+    values.changed.publish(values.row(key))
   }
 
   function toChangeRow({ key: { name }, spec }: Resource<SettingChangeRecord>): ChangeRow {
-    const setting = isSettingKey(spec.key) ? stored.get(spec.key) : undefined
+    const setting = isSettingKey(spec.key) ? values.stored(spec.key) : undefined
     const { key, at, by, from, to, reason, effect, settingVersion } = spec
     return {
       changeId: name,
@@ -246,15 +198,14 @@ export function createSettings({ store, clock, newId, onError, onApplied, links 
   }
 
   async function readAll() {
-    const before = new Map(stored)
+    const before = new Map(values.keys().map((key) => [key, values.stored(key)]))
     const found = new Map((await readType<Setting>('Setting')).map((resource) => [resource.key.name, resource]))
-    const overrides = [...found.keys()].filter((name) => isSettingKey(name))
-    for (const key of new Set([...live.keys(), ...overrides])) {
+    for (const key of new Set([...values.keys(), ...[...found.keys()].filter((name) => isSettingKey(name))])) {
       // Changed by ourselves while we read: what was read may be older.
-      if (stored.get(key) !== before.get(key)) continue
+      if (values.stored(key) !== before.get(key)) continue
       const resource = found.get(key)
-      if (resource === undefined) drop(key)
-      else take(key, resource)
+      if (resource === undefined) values.drop(key)
+      else values.take(key, resource)
     }
     changes.replaceAll(await readType<SettingChangeRecord>('SettingChange'))
   }
@@ -279,44 +230,21 @@ export function createSettings({ store, clock, newId, onError, onApplied, links 
     }
     if (type !== 'Setting' || !isSettingKey(name)) return
     // What we wrote ourselves is known already.
-    const isKnown = change.kind === 'put' && stored.get(name)?.version === change.resource.version
+    const isKnown = change.kind === 'put' && values.stored(name)?.version === change.resource.version
     if (!isKnown) await refresh(name)
   }
 
   /** The feed says only that something changed: what it brings may be older than what we have written since. */
   async function refresh(key: SettingKey): Promise<void> {
     for (;;) {
-      const before = stored.get(key)
+      const before = values.stored(key)
       const found = await store.get<Setting>(keyOf(key)).catch((error: unknown) => {
         if (isCoreError(error, 'not_found')) return undefined
         throw error
       })
-      if (stored.get(key) !== before) continue
-      return found === undefined ? drop(key) : take(key, found)
+      if (values.stored(key) !== before) continue
+      return found === undefined ? values.drop(key) : values.take(key, found)
     }
-  }
-
-  function take(key: SettingKey, resource: Resource<Setting>) {
-    if (stored.get(key)?.version === resource.version) return
-    stored.set(key, resource)
-    const problem = problemOf(key, resource.spec.value)
-    tunableOf(key).set(problem === undefined ? resource.spec.value : firstOf(key))
-    topic.publish(rowOf(key))
-    // Written by a version that allowed it.
-    if (problem !== undefined) onError(`take a stored setting, so ${key} is ${String(valueOf(key))}`, new CoreError('invalid', problem))
-  }
-
-  /** Nobody has changed it (any more). */
-  function drop(key: SettingKey) {
-    const value = firstOf(key)
-    const wasStored = stored.delete(key)
-    if (!wasStored && valueOf(key) === value) return
-    tunableOf(key).set(value)
-    topic.publish(rowOf(key))
-  }
-
-  function firstOf(key: SettingKey): SettingValue {
-    return firsts.get(key) ?? specOf(key).default
   }
 }
 
