@@ -66,8 +66,9 @@ test('every page is reached by keyboard alone', async ({ page }) => {
 })
 
 test('a stream is found by keyboard, opened by its name, sent everything again, and has a link of its own', async ({ page, tidewatch }) => {
-  const { items } = await tidewatch.call<{ items: { nodeId: string; subject: { name: string } }[] }>('sessions.list')
-  const { name } = items[0]!.subject
+  const sessions = async () => (await tidewatch.call<{ items: { subject: { name: string } }[] }>('sessions.list')).items
+  await expect.poll(async () => (await sessions()).length).toBeGreaterThan(0)
+  const { name } = (await sessions())[0]!.subject
   await page.goto('/streams')
   await expect(page.getByRole('status', { name: 'Live data' })).toContainText('Live')
   await page.keyboard.press('/')
@@ -79,6 +80,9 @@ test('a stream is found by keyboard, opened by its name, sent everything again, 
   await page.reload()
   await expect(detail).toContainText('Subscriptions')
   await expect(page.getByRole('status', { name: 'Live data' })).toContainText('Live')
-  await page.keyboard.press('Escape')
-  await expect(detail).toBeHidden()
+  // What is drawn first listens to keys a moment later.
+  await expect(async () => {
+    await page.keyboard.press('Escape')
+    await expect(detail).toBeHidden({ timeout: 500 })
+  }).toPass()
 })
