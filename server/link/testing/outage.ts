@@ -20,6 +20,8 @@ export interface Outage {
   /** How long the endpoint is down. Where the waits stand when it is back is chance: measure several. */
   readonly downMs: number
   readonly seed: number
+  /** How long a refusal takes. Default 1 ms. */
+  readonly refusedMs?: number
 }
 
 export interface OutageResult {
@@ -32,11 +34,10 @@ export interface OutageResult {
 }
 
 const LIST_MS = 50
-const REFUSED_MS = 1
 const STEP_MS = 100
 const GIVE_UP_AFTER_MS = 600_000
 
-export async function simulateOutage({ policy, probes }: Arm, { watchers, downMs, seed }: Outage): Promise<OutageResult> {
+export async function simulateOutage({ policy, probes }: Arm, { watchers, downMs, seed, refusedMs = 1 }: Outage): Promise<OutageResult> {
   const clock = createFakeClock()
   const random = seededRandom(seed)
   const requests: number[] = []
@@ -48,7 +49,7 @@ export async function simulateOutage({ policy, probes }: Arm, { watchers, downMs
   async function request(signal: AbortSignal): Promise<void> {
     requests.push(clock.monotonic())
     if (!isUp) {
-      await clock.sleep(REFUSED_MS, signal)
+      await clock.sleep(refusedMs, signal)
       throw down('connect ECONNREFUSED')
     }
   }
