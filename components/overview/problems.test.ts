@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest'
+import type { LinkCounts } from '../../server/model/link-row.ts'
 import type { Counters, FreshnessStrip, SinkRow } from '../../server/model/views.ts'
 import { problemsOf } from './problems.ts'
 
-const well: Pick<Counters, 'storeProblem' | 'sinks' | 'strips' | 'eventLoopLagMs'> = {
+const well: Pick<Counters, 'storeProblem' | 'sinks' | 'strips' | 'links' | 'eventLoopLagMs'> = {
   storeProblem: null,
   sinks: [{ name: 'dataplane', lastError: null } as SinkRow],
   strips: [strip({})],
+  links: links({}, null),
   eventLoopLagMs: { p50: 1, p99: 12 },
 }
 const problems = (wrong: Partial<typeof well>) => problemsOf({ ...well, ...wrong } as Counters)
+
+function links(byHealth: Partial<LinkCounts['byHealth']>, worst: LinkCounts['worst']): LinkCounts {
+  return { total: 7, byHealth: { healthy: 7, degraded: 0, unhealthy: 0, paused: 0, ...byHealth }, worst } as LinkCounts
+}
 
 function strip(wrong: Partial<FreshnessStrip['counts']>, oldestPendingMs = 0): FreshnessStrip {
   const counts = { fresh: 9, late: 0, stale: 0, offline: 0, unknown: 0, ...wrong }
@@ -45,6 +51,22 @@ describe('what is wrong', () => {
     expect(problems({ strips: [strip({ stale: 2 }, 2_000)] })[0]?.evidence).toBe(
       'Their heartbeat has not moved for three times its cadence.',
     )
+  })
+
+  it('names the link that is worst off, with why, and whether somebody has to act', () => {
+    const forbidden = { class: 'forbidden', message: 'pods is forbidden.', hint: '', at: 1, since: 1 } as const
+    const degraded = { id: 'pods', health: 'degraded', withoutSuccessSince: 42, lastError: forbidden } as const
+    expect(problems({ links: links({ degraded: 1 }, degraded) })).toMatchObject([
+      {
+        title: 'The link pods is degraded',
+        evidence: 'forbidden: pods is forbidden. It is tried again, but somebody has to act.',
+        since: 42,
+      },
+    ])
+    const unhealthy = { id: 'edge/nodes', health: 'unhealthy', withoutSuccessSince: 43, lastError: null } as const
+    expect(problems({ links: links({ unhealthy: 3 }, unhealthy) })).toMatchObject([
+      { title: '3 of 7 links are in trouble, edge/nodes above all', evidence: 'its endpoint is down. It is tried again until it works.' },
+    ])
   })
 
   it('leads to the insights of that level', () => {

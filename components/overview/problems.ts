@@ -1,3 +1,4 @@
+import type { LinkCounts } from '../../server/model/link-row.ts'
 import type { Counters } from '../../server/model/views.ts'
 import { formatQuantity, formatSpan } from '../format.ts'
 
@@ -21,7 +22,7 @@ const LOOP_LATE_MS = 200
 
 /** The gravest first; empty when all is well. What is only late, or rejects by itself, is a matter of the page below, not of its head. */
 export function problemsOf(counters: Counters): readonly Problem[] {
-  const { storeProblem, sinks, eventLoopLagMs, strips } = counters
+  const { storeProblem, sinks, eventLoopLagMs, strips, links } = counters
   const problems: Problem[] = []
   if (storeProblem !== null)
     problems.push({
@@ -42,6 +43,7 @@ export function problemsOf(counters: Counters): readonly Problem[] {
         since: lastError.at,
         link: { to: { page: 'sinks' }, label: 'See the sink' },
       })
+  if (links.worst !== null) problems.push(linkProblem(links, links.worst))
   for (const { type, counts, oldestPendingMs, cadenceMs } of strips)
     if (counts.stale > 0)
       problems.push({
@@ -66,4 +68,21 @@ export function problemsOf(counters: Counters): readonly Problem[] {
       link: null,
     })
   return problems
+}
+
+function linkProblem(
+  { total, byHealth }: LinkCounts,
+  { id, health, lastError, withoutSuccessSince }: NonNullable<LinkCounts['worst']>,
+): Problem {
+  const troubled = byHealth.degraded + byHealth.unhealthy
+  const why = lastError === null ? 'its endpoint is down' : `${lastError.class.replace('_', ' ')}: ${lastError.message.replace(/\.$/, '')}`
+  const until = health === 'degraded' ? 'It is tried again, but somebody has to act.' : 'It is tried again until it works.'
+  return {
+    id: 'links',
+    severity: 'bad',
+    title: troubled === 1 ? `The link ${id} is ${health}` : `${troubled} of ${total} links are in trouble, ${id} above all`,
+    evidence: `${why}. ${until}`,
+    since: withoutSuccessSince,
+    link: null,
+  }
 }
