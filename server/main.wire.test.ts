@@ -204,7 +204,9 @@ describe('the process', () => {
     const tidewatch = startTidewatch(['--demo'])
     const { url } = await tidewatch.listening()
     const online = async () => {
-      const answer = (await (await fetch(`${url}/api/trpc/insights.list?input=${encodeURIComponent('{"limit":1}')}`)).json()) as {
+      const answer = (await (
+        await fetch(`${url}/api/trpc/insights.list?input=${encodeURIComponent('{"type":"DataplaneInsight","limit":1}')}`)
+      ).json()) as {
         result: { data: { total: number } }
       }
       return answer.result.data.total

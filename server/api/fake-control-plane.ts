@@ -168,6 +168,7 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
       waits: () => new Map(),
       setPending: unused,
     },
+    resources: { list: unused, get: unused, apply: unused, delete: unused },
     sessions: {
       add: unused,
       remove: unused,
@@ -205,7 +206,8 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
         strips: [],
         sinks: [],
         conflicts: { cells: [], recent: [] },
-        sessions: { xds: fake.sessions.size },
+        sessions: { xds: fake.sessions.size, kds: 0 },
+        zones: { online: 0, syncing: 0, rejecting: 0 },
         links: links.counts(),
         rejecting: 0,
         eventLoopLagMs: { p50: 0, p99: 0 },

@@ -6,6 +6,7 @@ import { instancesRouter } from './routers/instances.ts'
 import { live } from './routers/live.ts'
 import { linksRouter } from './routers/links.ts'
 import { overviewRouter } from './routers/overview.ts'
+import { resourcesProcedures } from './routers/resources.ts'
 import { sessionsRouter } from './routers/sessions.ts'
 import { settingsProcedures } from './routers/settings.ts'
 import { sinksRouter } from './routers/sinks.ts'
@@ -16,6 +17,7 @@ export const appRouter = router({
   sinks: sinksRouter,
   settings: settingsProcedures,
   sessions: sessionsRouter,
+  resources: resourcesProcedures,
   links: linksRouter,
   conflicts: conflictsRouter,
   instances: instancesRouter,

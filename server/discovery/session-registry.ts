@@ -8,7 +8,8 @@ export interface SessionRegistry {
   remove(id: string): void
   /** Tells listeners that a session's types changed. */
   touched(id: string): void
-  list(): readonly SessionRow[]
+  /** Of one protocol, or all. */
+  list(protocol?: 'xds' | 'kds'): readonly SessionRow[]
   get(id: string): SessionRow | undefined
   /** Sends everything (or one type) again, at once. Throws `not_found`, naming the id. */
   resync(id: string, type?: string): void
@@ -41,7 +42,8 @@ export function createSessionRegistry(): SessionRegistry {
       topic.publish(id)
     },
     touched: (id) => topic.publish(id),
-    list: () => [...sessions.values()].map((session) => session.row()),
+    list: (protocol) =>
+      [...sessions.values()].filter((session) => protocol === undefined || session.protocol === protocol).map((session) => session.row()),
     get: (id) => sessions.get(id)?.row(),
     resync(id, type) {
       const session = sessions.get(id)

@@ -7,6 +7,8 @@ import type { ResourceDraft } from '../model/resource.ts'
  * have inbounds without tags), but it has an address.
  */
 export function checkSynced(kinds: Kinds, { key, spec }: Pick<ResourceDraft, 'key' | 'spec'>): void {
+  // What is in a secret of another control plane is its own affair.
+  if (key.type === 'Secret') return
   if (key.type !== 'Dataplane') return void kinds.get(key.type)?.parseSpec(spec)
   const { networking } = spec as { readonly networking?: { readonly address?: unknown } }
   if (typeof networking?.address !== 'string' || networking.address === '')

@@ -1,6 +1,7 @@
 import type { Resource } from '../model/resource.ts'
 import type { SyncedResource } from './kuma-resource.ts'
-import { DISPLAY_NAME_LABEL, keepsItsName, MESH_LABEL, ORIGIN_LABEL, SYNC_LABEL, suffixedName, ZONE_LABEL } from './peer-name.ts'
+import { DISPLAY_NAME_LABEL, keepsItsName, MESH_LABEL, SYNC_LABEL, suffixedName } from './peer-name.ts'
+import { ORIGIN_LABEL, ZONE_LABEL } from '../model/origin.ts'
 
 /** Whose resource it is, and what the peer wants of its name. */
 export interface Sender {

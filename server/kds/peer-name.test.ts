@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fromWireName, suffixedName, toWireName, ZONE_LABEL } from './peer-name.ts'
+import { fromWireName, suffixedName, toWireName } from './peer-name.ts'
+import { ZONE_LABEL } from '../model/origin.ts'
 
 describe('the name for a peer', () => {
   it('is what real control planes make of the same resource', () => {

@@ -1,3 +1,5 @@
+import { ZONE_LABEL } from '../model/origin.ts'
+
 /**
  * The name a resource gets when it crosses to a peer that wants it (`hash-suffix`): `<display name>-<hash>`, so that equal names
  * of two zones or meshes never meet. The hash is FNV-1a (64 bit) over mesh, name and the values of the labels below, where
@@ -10,8 +12,6 @@ export interface NamedForPeer {
   readonly labels: Readonly<Record<string, string>>
 }
 
-export const ORIGIN_LABEL = 'kuma.io/origin'
-export const ZONE_LABEL = 'kuma.io/zone'
 export const MESH_LABEL = 'kuma.io/mesh'
 export const DISPLAY_NAME_LABEL = 'kuma.io/display-name'
 /** `disabled` keeps a resource at home. */

@@ -77,7 +77,7 @@ describe('what a zone refuses', () => {
     await soon(() =>
       expect(rowsOf(g, 'down')[0]?.refused).toMatchObject([{ ...named(['bad'])[0], reason: 'limit reached', oneOf: 1, kind: 'refused' }]),
     )
-    const retry = { key: { type: 'MeshRetry', mesh: 'demo', name: 'r' }, spec: { to: [] } }
+    const retry = { key: { type: 'MeshRetry', mesh: 'demo', name: 'r' }, spec: { to: [{ targetRef: { kind: 'Mesh' } }] } }
     await g.store.create(retry, byOperator)
     await soon(async () =>
       expect(await contentOf(east.store, ['MeshTimeout', 'MeshRetry'])).toEqual([

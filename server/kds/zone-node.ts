@@ -18,7 +18,8 @@ export interface ZoneNode {
   readonly hashSuffix: boolean
   /** Its whole configuration, as JSON. */
   readonly config: string | undefined
-  readonly version: string | undefined
+  /** What it runs, for example `kuma-cp 2.14.3`. */
+  readonly agent: string | undefined
 }
 
 export const HASH_SUFFIX = 'hash-suffix'
@@ -45,8 +46,12 @@ export function readZoneNode(node: Node__Output | null): ZoneNode {
   return {
     hashSuffix: features.includes(HASH_SUFFIX),
     config: config === undefined || config === '' || config.length > LONGEST_CONFIG ? undefined : config,
-    version: stringAt(fields['version']?.structValue, ['kumaCp', 'version']),
+    agent: agentOf(node?.user_agent_name, stringAt(fields['version']?.structValue, ['kumaCp', 'version'])),
   }
+}
+
+function agentOf(name: string | undefined, version: string | undefined): string | undefined {
+  return version === undefined ? undefined : `${name === undefined || name === '' ? 'kuma-cp' : name} ${version}`.slice(0, 100)
 }
 
 function stringAt(struct: Struct__Output | null | undefined, [first, ...rest]: readonly string[]): string | undefined {
@@ -61,6 +66,7 @@ export function ownNode(id: string, about: { readonly instance: string; readonly
   const struct = (fields: NonNullable<Struct['fields']>) => ({ structValue: { fields } })
   return {
     id,
+    user_agent_name: 'tidewatch',
     metadata: {
       fields: {
         config: text(about.config),

@@ -15,7 +15,8 @@ import type { RefusedRow, SessionRow } from '../model/views.ts'
 import type { ResourceStore } from '../store/resource-store.ts'
 import { createDelivery, type Delivery } from './delivery.ts'
 import type { KumaResourceCodec } from './kuma-resource.ts'
-import { MESH_LABEL, ORIGIN_LABEL, ZONE_LABEL } from './peer-name.ts'
+import { MESH_LABEL } from './peer-name.ts'
+import { ORIGIN_LABEL, ZONE_LABEL } from '../model/origin.ts'
 import { type ReceiverStream, receiveOn, type SenderStream, toDeltaRequest, toResponse } from './streams.ts'
 import { toSessionRow } from './session-row.ts'
 import type { SyncDirectory } from './sync-directory.ts'
@@ -409,7 +410,7 @@ export function checkedType(type: string | undefined, known: readonly string[]):
 }
 
 function agentOf({ zone, node }: Pick<Stream, 'zone' | 'node'>): string | undefined {
-  return node?.version === undefined ? zone.agent : `kuma-cp ${node.version}`
+  return node?.agent ?? zone.agent
 }
 
 function stopping(): CoreError {

@@ -65,6 +65,8 @@ export interface MtlsStatus {
 
 /** Subscriptions kept per data plane; older ones are dropped. */
 export const DATAPLANE_SUBSCRIPTIONS_KEPT = 2
+/** The same per zone: each connection has two. */
+export const ZONE_SUBSCRIPTIONS_KEPT = 10
 
 /** Puts `next` in the place of the subscription with its id, else at the end, and keeps the last `keep`. */
 export function withSubscription(subscriptions: readonly Subscription[], next: Subscription, keep: number): readonly Subscription[] {

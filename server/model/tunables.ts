@@ -33,6 +33,32 @@ export const tunables = {
     description:
       'Pause between two writes of one data plane, whatever the first took; "auto" is a tenth of the interval. At most the interval.',
   },
+  'sink.zone.flushIntervalMs': ms(10_000, [100, 600_000], 'How often at most the status of one zone is written to the store.'),
+  'sink.zone.flushBackoffMs': {
+    default: 'auto',
+    unit: 'ms',
+    range: { min: 0, max: 600_000 },
+    word: 'auto',
+    description: 'Pause between two writes of one zone, whatever the first took; "auto" is a tenth of the interval. At most the interval.',
+  },
+  'sink.instance.flushIntervalMs': ms(5_000, [100, 600_000], 'How often at most the status of this instance is written to the store.'),
+  'sink.mesh.minResyncMs': ms(
+    1_000,
+    [100, 600_000],
+    'How often at most the status of a mesh is computed anew when something in it changes.',
+  ),
+  'sink.mesh.fullResyncMs': ms(
+    20_000,
+    [100, 3_600_000],
+    'How often the status of every mesh is computed anew, changed or not. At least the shortest time between two.',
+  ),
+  'kds.flushIntervalMs': ms(1_000, [20, 600_000], 'How long changes for a zone are gathered before they are sent.'),
+  'kds.fullResyncMs': ms(60_000, [1_000, 3_600_000], 'How often all that a zone should have is compared with what it has acknowledged.'),
+  'kds.nackBackoffMs': ms(
+    5_000,
+    [50, 600_000],
+    'How long refused, unchanged content waits before a zone is sent it again; doubled each time, up to a minute. Changed content goes at once.',
+  ),
   'insight.idleTimeoutMs': ms(
     300_000,
     [2_000, 3_600_000],

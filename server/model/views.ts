@@ -234,7 +234,9 @@ export interface Counters {
   readonly strips: readonly FreshnessStrip[]
   readonly sinks: readonly SinkRow[]
   readonly conflicts: { readonly cells: readonly ConflictCell[]; readonly recent: readonly ConflictPoint[] }
-  readonly sessions: { readonly xds: number }
+  readonly sessions: { readonly xds: number; readonly kds: number }
+  /** Control planes that are connected to this one (of a zone: it itself): how many, and of these which wait for an answer or reject something. */
+  readonly zones: { readonly online: number; readonly syncing: number; readonly rejecting: number }
   readonly links: LinkCounts
   /** Data planes that reject something now. */
   readonly rejecting: number

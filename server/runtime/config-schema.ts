@@ -11,6 +11,17 @@ export const configFileSchema = z.strictObject({
   mode: z.string().exactOptional(),
   zone: z.string().exactOptional(),
   'global-address': z.string().exactOptional(),
+  'global-ca': z.string().exactOptional(),
+  'kds-tls-cert': z.string().exactOptional(),
+  'kds-tls-key': z.string().exactOptional(),
+  /** Of a zone: who is asked before anything from the global is stored. */
+  webhook: z
+    .strictObject({
+      url: z.url({ protocol: /^https?$/ }),
+      timeoutMs: z.int().min(1).max(60_000).exactOptional(),
+      failurePolicy: z.enum(['Fail', 'Ignore']).exactOptional(),
+    })
+    .exactOptional(),
   demo: z.boolean().exactOptional(),
   'no-ui': z.boolean().exactOptional(),
   dev: z.boolean().exactOptional(),

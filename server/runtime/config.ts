@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { parse } from 'yaml'
 import { CoreError } from '../lib/errors.ts'
+import type { WebhookConfig } from '../kds/admission-webhook.ts'
+import type { GlobalAddress } from '../kds/zone-connector.ts'
 import type { Mesh } from '../model/kinds/mesh.ts'
 import type { SettingValue } from '../model/views.ts'
 import { toOverride, toSettingKey } from '../settings/setting-keys.ts'
@@ -17,7 +19,11 @@ export interface Config {
   readonly kdsPort: number
   readonly dataDir: string
   readonly store: 'memory' | 'sqlite'
-  readonly mode: 'standalone'
+  readonly mode: 'standalone' | 'global' | 'zone'
+  /** Set in mode zone, and only there. */
+  readonly zone: ZoneConfig | undefined
+  /** PEM: zones connect with TLS. */
+  readonly kdsTls: { readonly certificate: Buffer; readonly key: Buffer } | undefined
   readonly demo: boolean
   /** Next's development server instead of the built pages. */
   readonly dev: boolean
@@ -30,6 +36,14 @@ export interface Config {
   readonly meshes: readonly { readonly name: string; readonly spec: Mesh }[]
 }
 
+/** This process as a zone of a global control plane. */
+export interface ZoneConfig {
+  readonly name: string
+  readonly global: GlobalAddress
+  /** Asked before anything that comes from the global is stored. */
+  readonly webhook: WebhookConfig | undefined
+}
+
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
@@ -38,12 +52,23 @@ export const flags = {
   host: { env: 'TIDEWATCH_HOST', default: '127.0.0.1', about: 'where it listens; loopback only, until there is a login' },
   port: { env: 'TIDEWATCH_PORT', default: '7680', about: 'UI and API; 0 = any free port, so for the others' },
   'xds-port': { env: 'TIDEWATCH_XDS_PORT', default: '7678', about: 'where data planes connect' },
-  'kds-port': { env: 'TIDEWATCH_KDS_PORT', default: '7685', about: 'reserved for zones; nothing listens there in this version' },
+  'kds-port': { env: 'TIDEWATCH_KDS_PORT', default: '7685', about: 'where zones connect' },
   'data-dir': { env: 'TIDEWATCH_DATA_DIR', default: 'data', about: "where the store's file is; one process at a time" },
   store: { env: 'TIDEWATCH_STORE', default: 'sqlite', about: 'sqlite or memory' },
-  mode: { env: 'TIDEWATCH_MODE', default: 'standalone', about: 'the only one in this version' },
-  zone: { env: 'TIDEWATCH_ZONE', default: '', about: 'belongs to a mode of a later version' },
-  'global-address': { env: 'TIDEWATCH_GLOBAL_ADDRESS', default: '', about: 'belongs to a mode of a later version' },
+  mode: { env: 'TIDEWATCH_MODE', default: 'standalone', about: 'standalone, global, or zone' },
+  zone: { env: 'TIDEWATCH_ZONE', default: '', about: 'with --mode zone: its name' },
+  'global-address': {
+    env: 'TIDEWATCH_GLOBAL_ADDRESS',
+    default: '',
+    about: 'with --mode zone: host:port of the global, grpcs://host:port for TLS',
+  },
+  'global-ca': {
+    env: 'TIDEWATCH_GLOBAL_CA',
+    default: '',
+    about: 'PEM file of who signed the certificate of the global; "skip" trusts any',
+  },
+  'kds-tls-cert': { env: 'TIDEWATCH_KDS_TLS_CERT', default: '', about: 'PEM file: zones connect with TLS; with --kds-tls-key' },
+  'kds-tls-key': { env: 'TIDEWATCH_KDS_TLS_KEY', default: '', about: 'PEM file of its key' },
   'log-level': { env: 'TIDEWATCH_LOG_LEVEL', default: 'info', about: 'trace, debug, info, warn, error, silent; JSON on stderr' },
 } as const
 type Flag = keyof typeof flags
@@ -86,14 +111,15 @@ export function readConfig(args: readonly string[], env: Environment): Config {
     kdsPort: portOf('kds-port', textOf('kds-port')),
     dataDir: textOf('data-dir'),
     store: storeOf(textOf('store')),
-    mode: modeOf(textOf('mode'), [textOf('zone'), textOf('global-address')]),
+    mode: modeOf(textOf('mode')),
+    zone: zoneOf(textOf('mode'), textOf, file.webhook),
+    kdsTls: tlsOf(textOf('kds-tls-cert'), textOf('kds-tls-key')),
     demo,
     dev: isOn('dev'),
     noUi: isOn('no-ui'),
     logLevel: logLevelOf(textOf('log-level')),
     settings: { ...(demo && DEMO_SETTINGS), ...file.settings },
-    meshes:
-      file.meshes?.map(({ name, mtls }) => ({ name, spec: mtls === undefined ? {} : { mtls } })) ?? (demo ? DEMO_MESHES : DEFAULT_MESHES),
+    meshes: file.meshes?.map(({ name, mtls }) => ({ name, spec: mtls === undefined ? {} : { mtls } })) ?? meshesOf(textOf('mode'), demo),
   }
 }
 
@@ -182,12 +208,67 @@ function storeOf(store: string): Config['store'] {
   throw invalid(`--store must be sqlite or memory, not "${store}"`)
 }
 
-function modeOf(mode: string, onlyElsewhere: readonly string[]): Config['mode'] {
-  if (mode === 'zone' || mode === 'global') throw invalid(`--mode ${mode} is not available in this version; use standalone`)
-  if (mode !== 'standalone') throw invalid(`--mode must be standalone, not "${mode}"`)
-  if (onlyElsewhere.some((text) => text !== ''))
-    throw invalid('--zone and --global-address belong to --mode zone, which is not available in this version')
-  return mode
+function modeOf(mode: string): Config['mode'] {
+  if (mode === 'standalone' || mode === 'global' || mode === 'zone') return mode
+  throw invalid(`--mode must be standalone, global or zone, not "${mode}"`)
+}
+
+/** A zone gets its meshes from its global. */
+function meshesOf(mode: string, demo: boolean): Config['meshes'] {
+  if (mode === 'zone') return []
+  return demo ? DEMO_MESHES : DEFAULT_MESHES
+}
+
+const ZONE_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+const WEBHOOK_TIMEOUT_MS = 5_000
+
+function zoneOf(mode: string, textOf: (flag: Flag) => string, webhook: ConfigFile['webhook']): ZoneConfig | undefined {
+  const [name, address, ca] = (['zone', 'global-address', 'global-ca'] as const).map(textOf)
+  if (mode !== 'zone') {
+    if (name !== '' || address !== '' || ca !== '') throw invalid('--zone, --global-address and --global-ca belong to --mode zone')
+    if (webhook !== undefined) throw invalid('webhook: only a zone asks one; it belongs to --mode zone')
+    return undefined
+  }
+  if (name === undefined || !ZONE_NAME.test(name))
+    throw invalid(
+      `--mode zone needs --zone with its name, in lower case letters, digits, "-" and ".", for example --zone east; not "${name}"`,
+    )
+  return {
+    name,
+    global: globalOf(address ?? '', ca ?? ''),
+    webhook: webhook && {
+      url: webhook.url,
+      timeoutMs: webhook.timeoutMs ?? WEBHOOK_TIMEOUT_MS,
+      failurePolicy: webhook.failurePolicy ?? 'Fail',
+    },
+  }
+}
+
+function globalOf(address: string, ca: string): GlobalAddress {
+  const match = /^(?:(grpcs?):\/\/)?([^/\s]+):(\d{1,5})$/.exec(address)
+  const port = Number(match?.[3])
+  if (match === null || port < 1 || port > 65_535)
+    throw invalid(
+      `--mode zone needs --global-address as host:port, grpc://host:port or grpcs://host:port, for example 127.0.0.1:7685; not "${address}"`,
+    )
+  const isSecure = match[1] === 'grpcs'
+  if (!isSecure && ca !== '') throw invalid('--global-ca is for a --global-address that begins with grpcs://')
+  const rootCertificate = ca === '' || ca === 'skip' ? undefined : fileOf('global-ca', ca)
+  return { target: `${match[2]}:${port}`, tls: isSecure ? { rootCertificate, isVerified: ca !== 'skip' } : undefined }
+}
+
+function tlsOf(certificate: string, key: string): Config['kdsTls'] {
+  if (certificate === '' && key === '') return undefined
+  if (certificate === '' || key === '') throw invalid('--kds-tls-cert and --kds-tls-key belong together: one is missing')
+  return { certificate: fileOf('kds-tls-cert', certificate), key: fileOf('kds-tls-key', key) }
+}
+
+function fileOf(flag: string, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw invalid(`--${flag}: ${path} can't be read: ${(error as Error).message}`)
+  }
 }
 
 function logLevelOf(level: string): LogLevel {

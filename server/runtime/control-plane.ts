@@ -7,6 +7,7 @@ import type { ResourceKey } from '../model/resource.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { InsightBoard } from '../sinks/insight-board.ts'
 import type { ResourceStore } from '../store/resource-store.ts'
+import type { ResourceService } from './resource-service.ts'
 import type { ConflictLedger } from '../telemetry/conflict-ledger.ts'
 
 /** The whole of the running core, as the API sees it. Built by createControlPlane in dependency order. */
@@ -19,6 +20,7 @@ export interface ControlPlane {
   readonly sessions: SessionRegistry
   readonly links: LinkRegistry
   readonly conflicts: ConflictLedger
+  readonly resources: ResourceService
   sinks(): readonly SinkRow[]
   /** When the sink's next attempt for this insight is due (epoch ms); null when none is planned here. */
   nextFlushAt(key: ResourceKey): number | null

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { createMetrics } from '../lib/metrics.ts'
 import { createCoreMetrics, type Observed, primeCounters } from './core-metrics.ts'
 
-const nothing: Observed = { summary: () => ({}), waits: () => new Map(), sinks: () => [], sessions: () => ({ xds: 0 }), links: () => [] }
+const nothing: Observed = {
+  summary: () => ({}),
+  waits: () => new Map(),
+  sinks: () => [],
+  sessions: () => ({ xds: 0, kds: 0 }),
+  links: () => [],
+}
 
 /** The lines of one metric. */
 async function scrape(name: string, observed: Partial<Observed>) {

@@ -16,6 +16,8 @@ const LOOP_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1]
 const ATTEMPT_BUCKETS = [1, 2, 3, 4, 5, 7, 10, 20]
 /** Seconds. From an event in the same rack to one that waited for a reconnect. */
 const EVENT_LAG_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+/** Seconds. From a change that goes at once to one that waits for the next tick of a slow peer. */
+const DELIVERY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2.5, 5, 10, 30]
 /** Seconds an insight has waited. */
 const AGE_BOUNDS = [1, 5, 10, 15, 30, 60, 120, 300, 600] as const
 
@@ -25,7 +27,7 @@ export interface Observed {
   /** How long the insights of each type have waited to be stored, in seconds; 0 for those that have nothing to store. */
   readonly waits: () => ReadonlyMap<string, readonly number[]>
   readonly sinks: () => readonly { readonly name: string; readonly intervalMs: number; readonly sessions: number }[]
-  readonly sessions: () => { readonly xds: number }
+  readonly sessions: () => { readonly xds: number; readonly kds: number }
   readonly links: () => readonly { readonly id: string; readonly state: LinkStateKind; readonly health: LinkHealth }[]
 }
 
@@ -66,9 +68,9 @@ export function createCoreMetrics(metrics: Metrics, observed: Observed) {
   metrics.gauge({ name: 'tidewatch_sink_sessions', help: 'Live sessions a sink follows', labels: ['sink'] }, (set) => {
     for (const { name, sessions } of observed.sinks()) set({ sink: name }, sessions)
   })
-  metrics.gauge({ name: 'tidewatch_sessions', help: 'Live inbound streams', labels: ['protocol'] }, (set) =>
-    set({ protocol: 'xds' }, observed.sessions().xds),
-  )
+  metrics.gauge({ name: 'tidewatch_sessions', help: 'Live inbound streams', labels: ['protocol'] }, (set) => {
+    for (const protocol of ['xds', 'kds'] as const) set({ protocol }, observed.sessions()[protocol])
+  })
   metrics.gauge({ name: 'tidewatch_link_state', help: '1 for the present state of a link', labels: ['link', 'state'] }, (set) => {
     for (const { id, state } of observed.links()) for (const kind of linkStateKinds) set({ link: id, state: kind }, kind === state ? 1 : 0)
   })
@@ -122,6 +124,14 @@ export function createCoreMetrics(metrics: Metrics, observed: Observed) {
         labels: ['type'],
       },
       CONFIG_BUCKETS,
+    ),
+    kdsDelivery: metrics.histogram(
+      {
+        name: 'tidewatch_kds_delivery_seconds',
+        help: 'Between control planes: from the first change an answer carries to its acknowledgement',
+        labels: ['type'],
+      },
+      DELIVERY_BUCKETS,
     ),
     linkRequests: metrics.counter({
       name: 'tidewatch_link_requests_total',

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { SessionRegistry } from '../discovery/session-registry.ts'
 import type { LinkRegistry } from '../link/link-registry.ts'
-import type { Counters, SinkRow } from '../model/views.ts'
+import type { Counters, SessionRow, SinkRow } from '../model/views.ts'
 import type { InsightBoard } from '../sinks/insight-board.ts'
 import type { StoreHealth } from '../store/resource-store.ts'
 import type { ConflictLedger } from '../telemetry/conflict-ledger.ts'
@@ -11,7 +11,7 @@ export interface CountersDeps {
   readonly clock: Pick<Clock, 'monotonic'>
   readonly board: Pick<InsightBoard, 'summary' | 'strips' | 'rejecting' | 'total' | 'revision'>
   readonly conflicts: Pick<ConflictLedger, 'matrix' | 'recent'>
-  readonly sessions: Pick<SessionRegistry, 'size'>
+  readonly sessions: Pick<SessionRegistry, 'size' | 'list'>
   readonly links: Pick<LinkRegistry, 'counts'>
   readonly eventLoopLag: Pick<EventLoopLag, 'read'>
   readonly store: StoreHealth
@@ -37,7 +37,8 @@ export function createCounters({ clock, board, conflicts, sessions, links, event
       strips: board.strips(),
       sinks: sinks(),
       conflicts: { cells: conflicts.matrix(), recent: conflicts.recent() },
-      sessions: { xds: sessions.size('xds') },
+      sessions: { xds: sessions.size('xds'), kds: sessions.size('kds') },
+      zones: zonesOf(sessions.list('kds')),
       links: links.counts(),
       rejecting: board.rejecting(),
       eventLoopLagMs: eventLoopLag.read(),
@@ -46,4 +47,16 @@ export function createCounters({ clock, board, conflicts, sessions, links, event
       insightsRevision: board.revision(),
     }
   }
+}
+
+/** By zone, whatever the direction: rejecting before syncing before synced. */
+function zonesOf(rows: readonly SessionRow[]): Counters['zones'] {
+  const byZone = Map.groupBy(rows, ({ subject }) => subject.name)
+  const counts = { online: byZone.size, syncing: 0, rejecting: 0 }
+  for (const streams of byZone.values()) {
+    const types = streams.flatMap((row) => row.types)
+    if (streams.some(({ refused }) => refused.length > 0) || types.some(({ status }) => status === 'rejected')) counts.rejecting++
+    else if (types.some(({ status }) => status === 'pending')) counts.syncing++
+  }
+  return counts
 }

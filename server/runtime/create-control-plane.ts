@@ -9,9 +9,13 @@ import { type Part, superviseParts } from '../lib/supervisor.ts'
 import { createSessionRegistry } from '../discovery/session-registry.ts'
 import { createLinkRegistry } from '../link/link-registry.ts'
 import { loadKinds } from '../model/load-kinds.ts'
-import type { InstanceSelf } from '../model/views.ts'
+import type { ConflictCell, InstanceSelf, SettingRow } from '../model/views.ts'
 import { createSettings } from '../settings/settings.ts'
 import { createDataplaneSink } from '../sinks/dataplane-sink.ts'
+import { createInstanceSink } from '../sinks/instance-sink.ts'
+import { createMeshResyncer } from '../sinks/mesh-resyncer.ts'
+import type { StatusSink, StatusSinkDeps } from '../sinks/status-sink.ts'
+import { createZoneSink } from '../sinks/zone-sink.ts'
 import { createInsightBoard } from '../sinks/insight-board.ts'
 import { createZombieFinaliser } from '../sinks/zombie-finaliser.ts'
 import { createMemoryStore } from '../store/memory-store.ts'
@@ -32,9 +36,11 @@ import type { Config } from './config.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { createCoreMetrics, primeCounters } from './core-metrics.ts'
 import { createCounters } from './counters.ts'
+import { createKds } from './create-kds.ts'
 import { createConflictStorm } from './conflict-storm.ts'
 import { createDemoFleet } from './demo-fleet.ts'
 import { createGatePolicy, createLinkTuning } from './link-tuning.ts'
+import { createResourceService } from './resource-service.ts'
 import { createMissingMeshes } from './meshes.ts'
 import { createUpsertObserver } from './upsert-observer.ts'
 
@@ -127,13 +133,19 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   })
   const idleTimeoutMs = settings.tunable('insight.idleTimeoutMs')
   const heartbeatMs = deriveTunable(idleTimeoutMs, (ms) => ms / 2)
+  const instanceIntervalMs = settings.tunable('sink.instance.flushIntervalMs')
   const board = createInsightBoard({
     store,
     clock,
     ledger: conflicts,
-    tempos: new Map([['DataplaneInsight', { intervalMs: settings.tunable('sink.dataplane.flushIntervalMs'), heartbeatMs }]]),
+    tempos: new Map([
+      ['DataplaneInsight', { intervalMs: settings.tunable('sink.dataplane.flushIntervalMs'), heartbeatMs }],
+      ['ZoneInsight', { intervalMs: settings.tunable('sink.zone.flushIntervalMs'), heartbeatMs }],
+      ['MeshInsight', { intervalMs: settings.tunable('sink.mesh.minResyncMs'), heartbeatMs: settings.tunable('sink.mesh.fullResyncMs') }],
+      ['InstanceInsight', { intervalMs: instanceIntervalMs, heartbeatMs: instanceIntervalMs }],
+    ]),
   })
-  const sink = createDataplaneSink({
+  const sinkDeps = (name: 'dataplane' | 'zone', type: string): StatusSinkDeps => ({
     clock,
     store,
     settings,
@@ -143,18 +155,26 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     random,
     log,
     observer: {
-      flushed: (result) => core.flushes.add({ sink: 'dataplane', result }),
-      lag: (seconds) => core.flushLag.observe({ sink: 'dataplane' }, seconds),
-      attempts: (count, outcome) => core.upsertAttempts.observe({ writer: 'dataplane-sink', type: 'DataplaneInsight', outcome }, count),
+      flushed: (result) => core.flushes.add({ sink: name, result }),
+      lag: (seconds) => core.flushLag.observe({ sink: name }, seconds),
+      attempts: (count, outcome) => core.upsertAttempts.observe({ writer: `${name}-sink`, type, outcome }, count),
     },
   })
-  const zombies = createZombieFinaliser({
+  const sink = createDataplaneSink(sinkDeps('dataplane', 'DataplaneInsight'))
+  const zoneSink = createZoneSink(sinkDeps('zone', 'ZoneInsight'))
+  const finaliserOf = (type: string, isLive: StatusSink['isLive']) =>
+    createZombieFinaliser({ type, clock, store, upsert, retry, idleTimeoutMs, isLive, onError })
+  const zombies = finaliserOf('DataplaneInsight', sink.isLive)
+  const zoneZombies = finaliserOf('ZoneInsight', zoneSink.isLive)
+  const meshResyncer = createMeshResyncer({
     clock,
     store,
     upsert,
-    retry,
-    idleTimeoutMs,
-    isLive: sink.isLive,
+    settings,
+    kinds,
+    board,
+    onFlushed: (result) => core.flushes.add({ sink: 'mesh', result }),
+    onLag: (seconds) => core.flushLag.observe({ sink: 'mesh' }, seconds),
     onError,
   })
   const sessions = createSessionRegistry()
@@ -205,6 +225,49 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     { host: config.host, port: config.xdsPort },
   )
   const eventLoopLag = createEventLoopLag(clock, (seconds) => core.eventLoopLag.observe({}, seconds))
+  const instanceSink = createInstanceSink({
+    clock,
+    store,
+    upsert,
+    settings,
+    instance,
+    observe: () => ({
+      mode: config.mode,
+      version: manifest.version,
+      startedAt,
+      sessions: { xds: sessions.size('xds'), kds: sessions.size('kds') },
+      links: links.counts().byState,
+      conflicts: sumOf(conflicts.matrix()),
+      settingsVersion: newestOf(settings.list()),
+      eventLoopLagMs: eventLoopLag.read(),
+      rssBytes: process.memoryUsage.rss(),
+    }),
+    onFlushed: (result) => core.flushes.add({ sink: 'instance', result }),
+    onError,
+  })
+  const sinks = () => [sink.row(), zoneSink.row(), meshResyncer.row(), instanceSink.row()]
+  const resources = createResourceService({ store, kinds, role: config.mode === 'zone' ? 'zone' : 'global' })
+  const kds = createKds(config, {
+    clock,
+    random,
+    newId,
+    log,
+    instance,
+    version: manifest.version,
+    kinds,
+    store,
+    upsert,
+    retry,
+    settings,
+    sessions,
+    links,
+    status: zoneSink,
+    observer: {
+      response: (type, result) => core.responses.add({ protocol: 'kds', type, result }),
+      delivered: (type, seconds) => core.kdsDelivery.observe({ type }, seconds),
+    },
+    onError,
+  })
   const demo = config.demo
     ? createDemoFleet({
         clock,
@@ -215,12 +278,12 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         alongside: { 'conflict-storm': createConflictStorm(settings) },
       })
     : undefined
-  const counters = createCounters({ clock, board, conflicts, sessions, links, eventLoopLag, store: opened, sinks: () => [sink.row()] })
+  const counters = createCounters({ clock, board, conflicts, sessions, links, eventLoopLag, store: opened, sinks })
   const core = createCoreMetrics(metrics, {
     summary: board.summary,
     waits: board.waits,
-    sinks: () => [sink.row()],
-    sessions: () => ({ xds: sessions.size('xds') }),
+    sinks,
+    sessions: () => ({ xds: sessions.size('xds'), kds: sessions.size('kds') }),
     links: links.states,
   })
 
@@ -246,8 +309,9 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     links,
     conflicts,
     demo,
-    sinks: () => [sink.row()],
-    nextFlushAt: sink.nextFlushAt,
+    resources,
+    sinks,
+    nextFlushAt: (key) => (key.type === 'ZoneInsight' ? zoneSink : sink).nextFlushAt(key),
     counters,
     self: (): InstanceSelf => ({
       id: instance,
@@ -255,7 +319,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
       startedAt,
       url,
       xds: xds.address(),
-      kds: null,
+      kds: kds.address(),
       version: manifest.version,
       store: config.store,
       mode: config.mode,
@@ -274,7 +338,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     async listen() {
       await createMissingMeshes(store, config.meshes)
       await Promise.all([directory.ready(), board.ready()])
-      await xds.listen()
+      await Promise.all([xds.listen(), kds.listen()])
       phase = 'listening'
       listening.resolve()
     },
@@ -293,9 +357,14 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         { name: 'event loop lag', run: eventLoopLag.run },
         { name: 'directory', run: directory.run },
         { name: 'zombie finaliser', run: zombies.run },
+        { name: 'zombie finaliser of zones', run: zoneZombies.run },
+        { name: 'mesh resyncer', run: meshResyncer.run },
+        { name: 'instance sink', run: instanceSink.run },
         { name: 'dataplane sink', run: sink.run },
+        { name: 'zone sink', run: zoneSink.run },
         { name: 'lifecycle', run: lifecycle.run },
         { name: 'identity', run: identity.run },
+        ...kds.parts,
         { name: 'xDS', run: xds.run },
         { name: 'links', run: links.run },
         ...(demo === undefined ? [] : [{ name: 'simulated fleet', run: onceListening(demo.run) }]),
@@ -324,4 +393,19 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
       await run(signal)
     }
   }
+}
+
+function sumOf(cells: readonly ConflictCell[]): { readonly benign: number; readonly harmful: number } {
+  const sum = { benign: 0, harmful: 0 }
+  for (const { benign, harmful } of cells) {
+    sum.benign += benign
+    sum.harmful += harmful
+  }
+  return sum
+}
+
+/** "0" while nobody changed any. */
+function newestOf(settings: readonly SettingRow[]): string {
+  const changed = settings.filter(({ modifiedAt }) => modifiedAt !== null)
+  return changed.sort((a, b) => (b.modifiedAt ?? 0) - (a.modifiedAt ?? 0))[0]?.version ?? '0'
 }

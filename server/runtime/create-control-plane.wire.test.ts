@@ -75,7 +75,7 @@ describe('a data plane of a fresh Tidewatch', () => {
       expect(core.board.rows([insightKey('web-1')])).toMatchObject([{ online: true, freshness: 'fresh', pendingMs: 0 }]),
     )
     expect((await insightOf(core, 'web-1')).spec.subscriptions).toHaveLength(1)
-    expect(core.counters()).toMatchObject({ sessions: { xds: 1 }, insightsTotal: 1, rejecting: 0, storeProblem: null })
+    expect(core.counters()).toMatchObject({ sessions: { xds: 1, kds: 0 }, rejecting: 0, storeProblem: null })
   })
 
   it('that goes away has its last status stored with the time it went', async () => {
@@ -124,9 +124,9 @@ describe('what pages and scrapers are told', () => {
         )
       expect(await scrape(core, 'tidewatch_store_conflicts_total')).toEqual(Object.fromEntries(cells.filter(([, count]) => count > 0)))
     })
-    expect(await scrape(core, 'tidewatch_sessions')).toEqual({ '{protocol="xds"}': 2 })
-    expect(await scrape(core, 'tidewatch_sink_sessions')).toEqual({ '{sink="dataplane"}': 2 })
-    expect(await scrape(core, 'tidewatch_sink_flush_interval_seconds')).toEqual({ '{sink="dataplane"}': 0.1 })
+    expect(await scrape(core, 'tidewatch_sessions')).toEqual({ '{protocol="xds"}': 2, '{protocol="kds"}': 0 })
+    expect(await scrape(core, 'tidewatch_sink_sessions')).toMatchObject({ '{sink="dataplane"}': 2 })
+    expect(await scrape(core, 'tidewatch_sink_flush_interval_seconds')).toMatchObject({ '{sink="dataplane"}': 0.1 })
     expect(await scrape(core, 'tidewatch_settings_changes_total')).toMatchObject({ [`{key="${INTERVAL}",result="applied"}`]: 2 })
     expect(await scrape(core, 'tidewatch_xds_first_config_seconds_count')).toEqual({ '{type="CDS"}': 2 })
     expect(await scrape(core, 'tidewatch_discovery_responses_total')).toMatchObject({ '{protocol="xds",type="LDS",result="nack"}': 1 })
@@ -158,7 +158,7 @@ describe('a Tidewatch that is started again on its folder', () => {
       { key: INTERVAL, from: 10_000, to: 1_000, by: 'ada', reason: 'rush hour', effect: { sessions: expect.any(Number) } },
     ])
     expect(core.board.rows([insightKey('web-1')])).toMatchObject([{ online: false }])
-    expect(core.sinks()).toMatchObject([{ intervalMs: 1_000 }])
+    expect(core.sinks()[0]).toMatchObject({ name: 'dataplane', intervalMs: 1_000 })
   })
 
   it('keeps a mesh as operators left it, and makes one that is missing', async () => {

@@ -48,7 +48,7 @@ describe('the metrics page', () => {
     summary: () => ({}),
     waits: () => new Map(),
     sinks: () => [],
-    sessions: () => ({ xds: 0 }),
+    sessions: () => ({ xds: 0, kds: 0 }),
     links: () => [],
   })
 

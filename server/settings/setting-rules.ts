@@ -40,6 +40,8 @@ const relations: readonly Relation[] = [
     high: 'sink.dataplane.flushIntervalMs',
     because: 'the pause between two writes is part of the interval',
   },
+  { low: 'sink.zone.flushBackoffMs', high: 'sink.zone.flushIntervalMs', because: 'the pause between two writes is part of the interval' },
+  { low: 'sink.mesh.minResyncMs', high: 'sink.mesh.fullResyncMs', because: 'a full look at all meshes takes one at each of them' },
   { low: 'upsert.baseBackoffMs', high: 'upsert.maxBackoffMs', because: 'no wait is longer than the cap' },
   { low: 'link.baseBackoffMs', high: 'link.maxBackoffMs', because: 'no wait is longer than the cap' },
   {

@@ -9,7 +9,8 @@ import type { SettingRow } from '../model/views.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { ResourceStore, Write, WriteResult } from '../store/resource-store.ts'
 import { createConflictLedger } from '../telemetry/conflict-ledger.ts'
-import { createDataplaneSink, DATAPLANE_SINK_WRITER, LAST_FLUSH_DEADLINE_MS } from './dataplane-sink.ts'
+import { createDataplaneSink } from './dataplane-sink.ts'
+import { LAST_FLUSH_DEADLINE_MS } from './status-sink.ts'
 import type { FlushResult } from './sink-statistics.ts'
 
 /** As much of a store as the sink sees: versions, conflicts with who won, owners; and ways to make it slow, lose or fail. */
@@ -227,7 +228,7 @@ describe('first flush', () => {
       subscriptions: [{ id: 'dp-1' }, { id: 'dp-2' }],
     })
     expect(run.ledger.matrix()).toEqual([
-      { writer: DATAPLANE_SINK_WRITER, lostTo: 'identity', type: 'DataplaneInsight', benign: 2, harmful: 0, attempts: 3 },
+      { writer: 'dataplane-sink', lostTo: 'identity', type: 'DataplaneInsight', benign: 2, harmful: 0, attempts: 3 },
     ])
   })
 

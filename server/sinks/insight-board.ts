@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Tunable } from '../lib/tunable.ts'
 import { createTopic } from '../lib/topic.ts'
 import { freshnessAt } from '../model/freshness.ts'
+import { isFromZone } from '../model/origin.ts'
 import type { ObservedInsight, ObservedInsights } from '../model/observed-insight.ts'
 import { type KeyString, type Resource, type ResourceKey, toKeyString } from '../model/resource.ts'
 import { type FreshnessStrip, type InsightFilter, type InsightRow, type InsightSort, type InsightSummary } from '../model/views.ts'
@@ -141,7 +142,7 @@ export function createInsightBoard({ store, clock, ledger, tempos }: InsightBoar
     const cadence = cadences.get(resource.key.type)
     const pulse = cadence === undefined ? undefined : readPulse(resource)
     if (cadence === undefined || pulse === undefined) return
-    const entry = entryOf(resource.key, cadence)
+    const entry = entryOf(resource.key, isFromZone(resource) ? { ...cadence, heartbeatMs: 0 } : cadence)
     if (entry.version === resource.version) return
     const wasOnline = entry.online
     takeStored(entry, resource, { ...pulse, movedAt })

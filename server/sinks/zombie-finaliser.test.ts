@@ -55,6 +55,7 @@ describe('a subscription that nobody keeps alive', () => {
   function start(under: ResourceStore = store) {
     const upsert = createUpsert({ store: under, clock, random: () => 0.5 })
     finaliser = createZombieFinaliser({
+      type: 'DataplaneInsight',
       clock,
       store: under,
       upsert,

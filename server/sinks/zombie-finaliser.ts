@@ -3,6 +3,7 @@ import { CoreError, isCoreError } from '../lib/errors.ts'
 import type { Tunable } from '../lib/tunable.ts'
 import type { DataplaneInsight, Subscription } from '../model/insight.ts'
 import { formatKey, type KeyString, type Resource, type ResourceKey, toKeyString } from '../model/resource.ts'
+import { isFromZone } from '../model/origin.ts'
 import type { ResourceChange, ResourceStore } from '../store/resource-store.ts'
 import type { ConflictRetry, Upsert } from '../store/upsert.ts'
 
@@ -18,6 +19,8 @@ export interface ZombieFinaliser {
 }
 
 export interface ZombieFinaliserDeps {
+  /** Whose subscriptions: a type of insight. */
+  readonly type: string
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'at'>
   readonly store: Pick<ResourceStore, 'changes' | 'list'>
   readonly upsert: Upsert
@@ -42,12 +45,12 @@ interface Due {
 }
 
 const WRITER = 'zombie-finaliser'
-const TYPE = 'DataplaneInsight'
 const PAGE = 1000
 /** Insights looked at at a time: their writes share commits, and the store keeps room for others. */
 const TOGETHER = 100
 
 export function createZombieFinaliser({
+  type,
   clock,
   store,
   upsert,
@@ -88,7 +91,7 @@ export function createZombieFinaliser({
     const seen = new Set<KeyString>()
     let cursor: string | undefined
     do {
-      const page = await store.list({ type: TYPE, limit: PAGE, ...(cursor !== undefined && { cursor }) }, { signal })
+      const page = await store.list({ type, limit: PAGE, ...(cursor !== undefined && { cursor }) }, { signal })
       for (const resource of page.items) {
         seen.add(toKeyString(resource.key))
         look(resource)
@@ -99,7 +102,8 @@ export function createZombieFinaliser({
   }
 
   function look(resource: Resource) {
-    if (resource.key.type !== TYPE) return
+    // What a zone observes is the zone's to close: its heartbeat does not travel.
+    if (resource.key.type !== type || isFromZone(resource)) return
     const { subscriptions } = resource.spec as DataplaneInsight
     const open = subscriptions.filter(isOpen)
     const id = toKeyString(resource.key)

@@ -3,6 +3,7 @@ import type { Present } from '../discovery/discovery.ts'
 import { type Dataplane, SERVICE_TAG } from '../model/kinds/dataplane.ts'
 import type { Mesh as MeshSpec } from '../model/kinds/mesh.ts'
 import type { Resource, ResourceKey } from '../model/resource.ts'
+import { isFromZone } from '../model/origin.ts'
 import type { ResourceStore } from '../store/resource-store.ts'
 import { type Endpoint, type Protocol, protocolOf, type ResourceBuilder, type SecureMesh } from './build-resources.ts'
 import { CLUSTER, ENDPOINT, LISTENER, ROUTE, type XdsResource } from './resource-types.ts'
@@ -144,6 +145,8 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
   }
 
   function take(resource: Resource<Dataplane>) {
+    // Its addresses are its zone's own: nobody here can call them.
+    if (isFromZone(resource)) return
     const known = memberOf(resource.key)
     const isSame = known?.resource.version === resource.version
     if (known?.isAhead === true && !isSame && resource.modifiedAt <= known.resource.modifiedAt) return
