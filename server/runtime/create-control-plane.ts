@@ -37,8 +37,7 @@ import type { ControlPlane } from './control-plane.ts'
 import { createCoreMetrics, primeCounters } from './core-metrics.ts'
 import { createCounters } from './counters.ts'
 import { createKds } from './create-kds.ts'
-import { createConflictStorm } from './conflict-storm.ts'
-import { createDemoFleet } from './demo-fleet.ts'
+import { createDemo } from './create-demo.ts'
 import { createGatePolicy, createLinkTuning } from './link-tuning.ts'
 import { createResourceService } from './resource-service.ts'
 import { createMissingMeshes } from './meshes.ts'
@@ -269,14 +268,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     onError,
   })
   const demo = config.demo
-    ? createDemoFleet({
-        clock,
-        random,
-        log,
-        xds: xds.address,
-        meshes: config.meshes.map(({ name }) => name),
-        alongside: { 'conflict-storm': createConflictStorm(settings) },
-      })
+    ? createDemo({ clock, random, log, config, settings, resources, xds: xds.address, kds: () => kds.address() ?? '' })
     : undefined
   const counters = createCounters({ clock, board, conflicts, sessions, links, eventLoopLag, store: opened, sinks })
   const core = createCoreMetrics(metrics, {
@@ -308,7 +300,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     sessions,
     links,
     conflicts,
-    demo,
+    demo: demo?.controls,
     resources,
     sinks,
     nextFlushAt: (key) => (key.type === 'ZoneInsight' ? zoneSink : sink).nextFlushAt(key),
@@ -367,7 +359,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         ...kds.parts,
         { name: 'xDS', run: xds.run },
         { name: 'links', run: links.run },
-        ...(demo === undefined ? [] : [{ name: 'simulated fleet', run: onceListening(demo.run) }]),
+        ...(demo?.parts.map(({ name, run }) => ({ name, run: onceListening(run) })) ?? []),
       ]
       await superviseParts(parts, signal, {
         clock,

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { backoffDelayMs, type BackoffPolicy } from '../lib/backoff.ts'
 import type { Clock, Timer } from '../lib/clock.ts'
@@ -8,29 +7,48 @@ import type { Random } from '../lib/random.ts'
 import type { DemoFault } from '../model/views.ts'
 import type { DemoControls } from './control-plane.ts'
 
-/** The simulated fleet of --demo: a process of its own, told over IPC what to break; started again when it dies. */
-export interface DemoFleet extends DemoControls {
+/** Something simulated of --demo (data planes, zones): a process of its own, told over IPC what to break; started again when it dies. */
+export interface DemoProcess extends DemoControls {
   run(signal: AbortSignal): Promise<void>
 }
 
-export interface DemoFleetDeps {
+export interface DemoProcessDeps {
   readonly clock: Clock
   readonly random: Random
   readonly log: Pick<Logger, 'info' | 'warn'>
-  /** host:port of our xDS. */
-  readonly xds: () => string
-  readonly meshes: readonly string[]
-  /** What this process does in itself when a switch of the fleet moves, by the switch's name. */
+  /** What this process does in itself when a switch moves, by the switch's name. */
   readonly alongside: Readonly<Record<string, (active: boolean) => Promise<void>>>
 }
 
-export interface DemoFleetOptions {
-  /** The program of the fleet. */
-  readonly entry?: string
+export interface DemoProcessOptions {
+  /** For messages: `the simulated fleet`. */
+  readonly what: string
+  /** Its program. */
+  readonly entry: string
+  /** Asked at each start. */
+  readonly args: () => readonly string[]
 }
 
-const DATA_PLANES = 200
-const ENTRY = join(import.meta.dirname, '../demo/fleet.ts')
+/** Several as one: each knows its own switches. */
+export function combineDemo(processes: readonly DemoControls[]): DemoControls {
+  const list = () => processes.flatMap((each) => each.list())
+  return {
+    list,
+    async set(name, active) {
+      const owner = processes.find((each) => each.list().some((fault) => fault.name === name))
+      if (owner !== undefined) return owner.set(name, active)
+      const names = list().map((fault) => fault.name)
+      throw new CoreError(
+        'not_found',
+        `there is no switch "${name}"; there are: ${names.join(', ') || 'none yet, what is simulated is starting'}`,
+        {
+          details: { name },
+        },
+      )
+    },
+  }
+}
+
 const RESTART: BackoffPolicy = { baseMs: 500, maxMs: 10_000, factor: 2, jitterPercent: 20 }
 const STABLE_AFTER_MS = 30_000
 const ANSWER_WITHIN_MS = 3_000
@@ -42,8 +60,8 @@ interface FaultsMessage {
   readonly faults: readonly DemoFault[]
 }
 
-export function createDemoFleet(deps: DemoFleetDeps, { entry = ENTRY }: DemoFleetOptions = {}): DemoFleet {
-  const { clock, random, log, xds, meshes, alongside } = deps
+export function createDemoProcess(deps: DemoProcessDeps, { what, entry, args }: DemoProcessOptions): DemoProcess {
+  const { clock, random, log, alongside } = deps
   let child: ChildProcess | undefined
   let faults: readonly DemoFault[] = []
   const waiting = new Set<() => void>()
@@ -54,7 +72,7 @@ export function createDemoFleet(deps: DemoFleetDeps, { entry = ENTRY }: DemoFlee
     if (!faults.some((fault) => fault.name === name)) {
       throw new CoreError(
         'not_found',
-        `there is no switch "${name}"; there are: ${faults.map((fault) => fault.name).join(', ') || 'none yet, the fleet is starting'}`,
+        `there is no switch "${name}"; there are: ${faults.map((fault) => fault.name).join(', ') || `none yet, ${what} is starting`}`,
         { details: { name } },
       )
     }
@@ -64,7 +82,7 @@ export function createDemoFleet(deps: DemoFleetDeps, { entry = ENTRY }: DemoFlee
     }
     waiting.add(onFaults)
     const deadline = clock.at(clock.monotonic() + ANSWER_WITHIN_MS, () =>
-      told.reject(new CoreError('unavailable', 'the simulated fleet does not answer; it is started again when it has died')),
+      told.reject(new CoreError('unavailable', `${what} does not answer; it is started again when it has died`)),
     )
     try {
       child?.send({ kind: 'set', fault: name, active })
@@ -84,7 +102,7 @@ export function createDemoFleet(deps: DemoFleetDeps, { entry = ENTRY }: DemoFlee
       await switchAllOff()
       if (clock.monotonic() - startedAt > STABLE_AFTER_MS) attempt = 1
       const waitMs = backoffDelayMs(RESTART, attempt, random)
-      log.warn({ code, nextInMs: Math.round(waitMs) }, 'the simulated fleet ended; it is started again')
+      log.warn({ code, nextInMs: Math.round(waitMs) }, `${what} ended; it is started again`)
       await clock.sleep(waitMs, signal).catch(() => undefined)
     }
   }
@@ -101,9 +119,7 @@ export function createDemoFleet(deps: DemoFleetDeps, { entry = ENTRY }: DemoFlee
   /** One life of the process; resolves with its exit code, or with why it could not be started. */
   function live(signal: AbortSignal): Promise<number | string | null> {
     return new Promise((resolve) => {
-      const started = spawn(process.execPath, [entry, '--xds', xds(), '--dataplanes', String(DATA_PLANES), '--meshes', meshes.join(',')], {
-        stdio: ['ignore', 2, 2, 'ipc'],
-      })
+      const started = spawn(process.execPath, [entry, ...args()], { stdio: ['ignore', 2, 2, 'ipc'] })
       let deadline: Timer | undefined
       const onAbort = () => {
         started.kill('SIGTERM')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createSystemClock } from '../lib/clock.ts'
-import { createDemoFleet, type DemoFleet } from './demo-fleet.ts'
+import { createDemoProcess, type DemoProcess } from './demo-process.ts'
 
 /** A fleet that has one switch and no data planes, and does what `extra` says besides. */
 const fleetOf = (extra: string) => `
@@ -36,24 +36,22 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-function start(extra: string): DemoFleet {
+function start(extra: string): DemoProcess {
   const entry = join(folder, 'fleet.mjs')
   writeFileSync(entry, fleetOf(extra))
-  const fleet = createDemoFleet(
+  const fleet = createDemoProcess(
     {
       clock: createSystemClock(),
       random: () => 0.5,
       log: { info: () => undefined, warn: (...args: unknown[]) => void warnings.push(String(args.at(-1))) },
-      xds: () => '127.0.0.1:1',
-      meshes: ['default', 'shop'],
       alongside: { storm: async (active) => void alongside.push(active) },
     },
-    { entry },
+    { what: 'the simulated fleet', entry, args: () => ['--xds', '127.0.0.1:1', '--meshes', 'default,shop'] },
   )
   running = fleet.run(ending.signal)
   return fleet
 }
-const isThere = (fleet: DemoFleet) => vi.waitFor(() => expect(fleet.list()).toHaveLength(1), { timeout: 10_000 })
+const isThere = (fleet: DemoProcess) => vi.waitFor(() => expect(fleet.list()).toHaveLength(1), { timeout: 10_000 })
 const isAlive = (pid: number) => {
   try {
     return process.kill(pid, 0)

@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Clock } from '../lib/clock.ts'
+import { isCoreError } from '../lib/errors.ts'
+import type { Random } from '../lib/random.ts'
+import type { Part } from '../lib/supervisor.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Config } from './config.ts'
+import { createConflictStorm } from './conflict-storm.ts'
+import type { DemoControls } from './control-plane.ts'
+import { combineDemo, createDemoProcess } from './demo-process.ts'
+import type { ResourceService } from './resource-service.ts'
+
+/** All that --demo simulates, each in a process of its own over the real protocols, and the switches that break it. */
+export interface Demo {
+  readonly controls: DemoControls
+  readonly parts: readonly Part[]
+}
+
+export interface DemoDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly config: Pick<Config, 'meshes' | 'dataDir'>
+  readonly settings: Pick<Settings, 'get' | 'apply'>
+  readonly resources: Pick<ResourceService, 'apply' | 'delete'>
+  /** host:port, once they are known. */
+  readonly xds: () => string
+  readonly kds: () => string
+}
+
+const DATA_PLANES = 200
+const ZONES = ['east', 'west']
+/** The mesh whose policies come to a zone that refuses the mesh itself. */
+const LATE_MESH = { type: 'Mesh', mesh: '', name: 'late' }
+
+export function createDemo({ config, settings, resources, xds, kds, ...deps }: DemoDeps): Demo {
+  const fleet = createDemoProcess(
+    { ...deps, alongside: { 'conflict-storm': createConflictStorm(settings) } },
+    {
+      what: 'the simulated fleet',
+      entry: join(import.meta.dirname, '../demo/fleet.ts'),
+      args: () => ['--xds', xds(), '--dataplanes', String(DATA_PLANES), '--meshes', config.meshes.map(({ name }) => name).join(',')],
+    },
+  )
+  const zones = createDemoProcess(
+    { ...deps, alongside: { 'mesh-missing': lateMesh } },
+    {
+      what: 'what simulates zones',
+      entry: join(import.meta.dirname, '../demo/zones.ts'),
+      args: () => ['--kds', kds(), '--zones', ZONES.join(','), '--data-dir', config.dataDir],
+    },
+  )
+  return {
+    controls: combineDemo([fleet, zones]),
+    parts: [
+      { name: 'simulated fleet', run: fleet.run },
+      { name: 'simulated zones', run: zones.run },
+    ],
+  }
+
+  /** A mesh made while a zone refuses it: its default policies, of several types, are refused there for want of it. It stays, so that one sees it arrive. */
+  async function lateMesh(active: boolean) {
+    if (!active) return
+    await resources.delete(LATE_MESH, {}).catch((error: unknown) => {
+      if (!isCoreError(error, 'not_found')) throw error
+    })
+    await resources.apply({ type: 'Mesh', name: LATE_MESH.name }, {})
+  }
+}
