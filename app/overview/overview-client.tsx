@@ -39,7 +39,7 @@ export function OverviewClient() {
         </div>
         <div className="flex min-w-0 flex-col gap-3">
           <SinksSummary sinks={counters.sinks} sinksHref="/sinks" />
-          <StreamsPanel counters={counters} self={self} rejectingHref={insightsHref({ rejecting: true })} />
+          <StreamsPanel counters={counters} self={self} rejectingHref={insightsHref({ rejecting: true })} streamsHref="/streams" />
         </div>
       </div>
     </div>
@@ -50,6 +50,7 @@ const hrefOfLevel = (type: string, level: Freshness) => insightsHref({ type, fre
 
 function hrefOfProblem(place: ProblemPlace): string {
   if (place.page === 'sinks') return '/sinks'
+  if (place.page === 'streams') return '/streams'
   return insightsHref({
     ...(place.freshness !== undefined && { freshness: [place.freshness] }),
     ...(place.rejecting !== undefined && { rejecting: true }),

@@ -11,4 +11,6 @@ export const streamsSearchParams = {
   mesh: parseAsString,
   /** `mesh.name` of the data plane whose stream is open. */
   node: parseAsString,
+  /** The zone that is open. */
+  zone: parseAsString,
 }

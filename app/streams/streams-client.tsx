@@ -7,6 +7,8 @@ import { countStreams, filterStreams } from '../../components/streams/stream-lis
 import { useNow } from '../../components/now.tsx'
 import { RefusedList, type RefusedListProps } from '../../components/streams/refused-list.tsx'
 import { StreamFilters } from '../../components/streams/stream-filters.tsx'
+import { ZonePanel } from '../../components/streams/zone-panel.tsx'
+import { zonesOf } from '../../components/streams/zones.ts'
 import { StreamsTable } from '../../components/streams/streams-table.tsx'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
 import { Button } from '../../components/ui/button.tsx'
@@ -15,6 +17,7 @@ import { useEscape, useSlash } from '../insights/use-page-keys.ts'
 import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
 import { useTRPC } from '../trpc-client.tsx'
 import { streamsSearchParams } from './search-params.ts'
+import { OpenZone } from './open-zone.tsx'
 import { OpenStream } from './open-stream.tsx'
 
 /** How often the list is read while it is looked at. */
@@ -28,7 +31,7 @@ export function StreamsClient() {
   useWhenLiveAgain(() => void sessions.refetch())
   const search = useRef<HTMLInputElement>(null)
   useSlash(search)
-  useEscape(view.node !== null, () => void setView({ node: null }))
+  useEscape(view.node !== null || view.zone !== null, () => void setView({ node: null, zone: null }))
 
   if (sessions.data === undefined) {
     if (sessions.error === null) return <Skeleton lines={12} label="the streams" />
@@ -38,8 +41,10 @@ export function StreamsClient() {
       </BlockMessage>
     )
   }
-  const all = sessions.data.items
-  if (all.length === 0) {
+  const zones = zonesOf(sessions.data.items)
+  const all = sessions.data.items.filter(({ protocol }) => protocol === 'xds')
+  const openZone = (zone: string | null) => void setView({ zone }, { history: 'push' })
+  if (all.length === 0 && zones.length === 0 && view.zone === null) {
     return (
       <BlockMessage title="No data plane is connected">
         Point an Envoy or a gRPC client at {self.data?.xds ?? 'the xDS port'}, or run{' '}
@@ -52,13 +57,24 @@ export function StreamsClient() {
   return (
     <div className="flex flex-col gap-3">
       <Refused
-        sessions={all}
+        sessions={sessions.data.items}
+        onOpenZone={openZone}
         onOpen={(node) => void setView({ node }, { history: 'push' })}
         onShowAll={() => void setView({ state: 'rejecting' })}
       />
+      {zones.length > 0 && <ZonePanel zones={zones} selected={view.zone} onSelect={(zone) => openZone(zone === view.zone ? null : zone)} />}
+      {view.zone !== null && (
+        <OpenZone key={view.zone} name={view.zone} zone={zones.find(({ name }) => name === view.zone)} onClose={() => openZone(null)} />
+      )}
       <StreamFilters filter={view} counts={countStreams(all)} onChange={(change) => void setView(change)} searchRef={search} />
       <div className="flex flex-col gap-3 lg:flex-row">
-        {shown.length === 0 ? (
+        {all.length === 0 ? (
+          <div className="flex-1 rounded-xl border border-line bg-panel">
+            <BlockMessage title="No data plane is connected">
+              Zones are; data planes connect to {self.data?.xds ?? 'the xDS port'}.
+            </BlockMessage>
+          </div>
+        ) : shown.length === 0 ? (
           <div className="flex-1 rounded-xl border border-line bg-panel">
             <BlockMessage title="No stream fits">
               <Button onClick={() => void setView({ q: '', state: null, variant: null, mesh: null })}>Show all {all.length}</Button>

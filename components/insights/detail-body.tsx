@@ -4,6 +4,7 @@ import type { Counters, InsightDetail } from '../../server/model/views.ts'
 import { whyLate } from '../../server/model/why-late.ts'
 import { formatAge, formatExactSpan } from '../format.ts'
 import { Time } from '../time.tsx'
+import { ContentList } from './content-list.tsx'
 import { LastWrites } from './last-writes.tsx'
 import { steadyAge } from './steady-age.ts'
 import { SubscriptionTable } from './subscription-table.tsx'
@@ -18,7 +19,7 @@ export interface DetailBodyProps {
 
 /** What is known of one insight: why it is as late as it is, then the evidence. */
 export function DetailBody({ detail, peer, storeProblem, now }: DetailBodyProps) {
-  const { row, subscriptions, mtls, writes } = detail
+  const { row, subscriptions, mtls, writes, content } = detail
   const [current, ...earlier] = subscriptions.toReversed()
   return (
     <div className="flex flex-col gap-4">
@@ -90,6 +91,7 @@ export function DetailBody({ detail, peer, storeProblem, now }: DetailBodyProps)
         )}
       </dl>
       {current !== undefined && <SubscriptionTable subscription={current} now={now} />}
+      {content !== null && <ContentList content={content} />}
       <LastWrites writes={writes} now={now} />
       {earlier.length > 0 && (
         <details className="text-muted">

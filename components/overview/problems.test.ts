@@ -3,11 +3,12 @@ import type { LinkCounts } from '../../server/model/link-row.ts'
 import type { Counters, FreshnessStrip, SinkRow } from '../../server/model/views.ts'
 import { problemsOf } from './problems.ts'
 
-const well: Pick<Counters, 'storeProblem' | 'sinks' | 'strips' | 'links' | 'eventLoopLagMs'> = {
+const well: Pick<Counters, 'storeProblem' | 'sinks' | 'strips' | 'links' | 'zones' | 'eventLoopLagMs'> = {
   storeProblem: null,
   sinks: [{ name: 'dataplane', lastError: null } as SinkRow],
   strips: [strip({})],
   links: links({}, null),
+  zones: { online: 2, syncing: 0, rejecting: 0 },
   eventLoopLagMs: { p50: 1, p99: 12 },
 }
 const problems = (wrong: Partial<typeof well>) => problemsOf({ ...well, ...wrong } as Counters)
@@ -71,5 +72,11 @@ describe('what is wrong', () => {
 
   it('leads to the insights of that level', () => {
     expect(problems({ strips: [strip({ stale: 2 })] })[0]?.link?.to).toEqual({ page: 'insights', freshness: 'stale' })
+  })
+
+  it('is a zone that does not take all that is sent, with the way to what it is', () => {
+    expect(problems({ zones: { online: 2, syncing: 0, rejecting: 1 } })).toMatchObject([
+      { id: 'zones', severity: 'warn', title: '1 zone does not take all that is sent', link: { to: { page: 'streams' } } },
+    ])
   })
 })

@@ -15,6 +15,7 @@ export interface Problem {
 
 export type ProblemPlace =
   | { readonly page: 'sinks' }
+  | { readonly page: 'streams' }
   | { readonly page: 'insights'; readonly freshness?: 'stale'; readonly rejecting?: true }
 
 /** A loop this late at its worst makes every due time as late. */
@@ -22,7 +23,7 @@ const LOOP_LATE_MS = 200
 
 /** The gravest first; empty when all is well. What is only late, or rejects by itself, is a matter of the page below, not of its head. */
 export function problemsOf(counters: Counters): readonly Problem[] {
-  const { storeProblem, sinks, eventLoopLagMs, strips, links } = counters
+  const { storeProblem, sinks, eventLoopLagMs, strips, links, zones } = counters
   const problems: Problem[] = []
   if (storeProblem !== null)
     problems.push({
@@ -57,6 +58,15 @@ export function problemsOf(counters: Counters): readonly Problem[] {
         since: null,
         link: { to: { page: 'insights', freshness: 'stale' }, label: 'See which' },
       })
+  if (zones.rejecting > 0)
+    problems.push({
+      id: 'zones',
+      severity: 'warn',
+      title: `${formatQuantity(zones.rejecting, 'zone')} ${zones.rejecting === 1 ? 'does' : 'do'} not take all that is sent`,
+      evidence: 'What is refused is named, with the reason, and sent again with growing waits; all else flows.',
+      since: null,
+      link: { to: { page: 'streams' }, label: 'See what' },
+    })
   if (eventLoopLagMs.p99 > LOOP_LATE_MS)
     problems.push({
       id: 'loop',

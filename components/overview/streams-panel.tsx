@@ -6,14 +6,15 @@ import { Time } from '../time.tsx'
 import { Panel } from '../ui/panel.tsx'
 
 export interface StreamsPanelProps {
-  readonly counters: Pick<Counters, 'sessions' | 'rejecting' | 'eventLoopLagMs' | 'storeProblem'>
+  readonly counters: Pick<Counters, 'sessions' | 'zones' | 'rejecting' | 'eventLoopLagMs' | 'storeProblem'>
   readonly self: InstanceSelf
   readonly rejectingHref: string
+  readonly streamsHref: string
 }
 
 /** Who is connected to this instance, and how the instance itself is. */
-export function StreamsPanel({ counters, self, rejectingHref }: StreamsPanelProps) {
-  const { sessions, rejecting, eventLoopLagMs, storeProblem } = counters
+export function StreamsPanel({ counters, self, rejectingHref, streamsHref }: StreamsPanelProps) {
+  const { sessions, zones, rejecting, eventLoopLagMs, storeProblem } = counters
   return (
     <Panel title="Streams and instance" className="live-values">
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5">
@@ -29,6 +30,16 @@ export function StreamsPanel({ counters, self, rejectingHref }: StreamsPanelProp
             </Link>
           )}
         </Fact>
+        {self.kds !== null && (
+          <Fact term="zones">
+            <Link href={streamsHref} className="underline underline-offset-2">
+              <b className="font-semibold">{formatCount(zones.online)}</b> online
+            </Link>
+            {zones.syncing > 0 && <span> · {formatCount(zones.syncing)} syncing</span>}
+            {zones.rejecting > 0 && <b className="font-semibold text-stale-ink"> · {formatCount(zones.rejecting)} rejecting</b>}{' '}
+            <span className="text-muted">on {self.kds}</span>
+          </Fact>
+        )}
         <Fact term="event loop late">
           {formatSpan(eventLoopLagMs.p50)} <span className="text-muted">p50</span> · {formatSpan(eventLoopLagMs.p99)}{' '}
           <span className="text-muted">p99</span>

@@ -8,6 +8,7 @@ export interface RefusedListProps {
   readonly sessions: readonly SessionRow[]
   readonly now: number
   readonly onOpen: (nodeId: string) => void
+  readonly onOpenZone: (zone: string) => void
   readonly onShowAll: () => void
 }
 
@@ -15,7 +16,7 @@ export interface RefusedListProps {
 const LISTED = 4
 
 /** What is refused now, first: who, what, why, since when. Nothing at all when nothing is. */
-export function RefusedList({ sessions, now, onOpen, onShowAll }: RefusedListProps) {
+export function RefusedList({ sessions, now, onOpen, onOpenZone, onShowAll }: RefusedListProps) {
   const refused = sessions
     .flatMap((session) => session.types.flatMap((type) => (type.rejection === null ? [] : [{ session, type, rejection: type.rejection }])))
     .toSorted((a, b) => a.rejection.since - b.rejection.since || a.session.nodeId.localeCompare(b.session.nodeId))
@@ -29,7 +30,12 @@ export function RefusedList({ sessions, now, onOpen, onShowAll }: RefusedListPro
             className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5 border-t border-line py-1.5 first:border-0"
           >
             <StatusShape status="rejected" />
-            <button type="button" onClick={() => onOpen(session.nodeId)} className="cursor-pointer font-semibold hover:underline">
+            <button
+              type="button"
+              onClick={() => (session.protocol === 'kds' ? onOpenZone(session.subject.name) : onOpen(session.nodeId))}
+              className="cursor-pointer font-semibold hover:underline"
+            >
+              {session.protocol === 'kds' && 'zone '}
               {session.subject.name}
             </button>
             <span className="font-semibold text-stale-ink">{type.type}</span>

@@ -72,10 +72,11 @@ interface TypeItemProps {
   readonly type: SessionTypeRow
   readonly now: number
   readonly isResyncing: boolean
-  readonly onResync: () => void
+  /** Undefined where it is not ours to send. */
+  readonly onResync: (() => void) | undefined
 }
 
-function TypeItem({ type, now, isResyncing, onResync }: TypeItemProps) {
+export function TypeItem({ type, now, isResyncing, onResync }: TypeItemProps) {
   const { rejection, recovered } = type
   return (
     <li className="rounded-lg border border-line px-3 py-2">
@@ -88,15 +89,17 @@ function TypeItem({ type, now, isResyncing, onResync }: TypeItemProps) {
           sent {formatCount(type.sent)} · ACK {formatCount(type.acked)} · NACK {formatCount(type.nacked)} · {steadyAge(now - type.lastAt)}{' '}
           ago
         </span>
-        <button
-          type="button"
-          aria-label={`Resync ${type.type} now`}
-          disabled={isResyncing}
-          onClick={onResync}
-          className="ml-auto cursor-pointer text-xs text-accent hover:underline disabled:opacity-50"
-        >
-          resync
-        </button>
+        {onResync !== undefined && (
+          <button
+            type="button"
+            aria-label={`Resync ${type.type} now`}
+            disabled={isResyncing}
+            onClick={onResync}
+            className="ml-auto cursor-pointer text-xs text-accent hover:underline disabled:opacity-50"
+          >
+            resync
+          </button>
+        )}
       </div>
       {rejection !== null && (
         <div className="mt-1.5 border-l-2 border-stale pl-2.5 text-xs">
@@ -123,16 +126,16 @@ function TypeItem({ type, now, isResyncing, onResync }: TypeItemProps) {
   )
 }
 
-function History({ subscriptions, now }: Pick<StreamDetailProps, 'subscriptions' | 'now'>) {
+export function History({ subscriptions, now }: Pick<StreamDetailProps, 'subscriptions' | 'now'>) {
   if (subscriptions === undefined) return <p className="mt-1 text-muted">Reading the store…</p>
   if (subscriptions.length === 0) return <p className="mt-1 text-muted">None is stored yet.</p>
   return (
     <ol className="mt-1 flex flex-col gap-1 text-xs">
-      {subscriptions.toReversed().map(({ id, connectedAt, disconnectedAt, variant, types }) => (
+      {subscriptions.toReversed().map(({ id, connectedAt, disconnectedAt, variant, types, direction }) => (
         <li key={id} className="flex flex-wrap gap-x-2 border-t border-line pt-1">
           <Time at={connectedAt} />
           <span className="text-muted">
-            {variant},{' '}
+            {direction === undefined ? variant : direction === 'down' ? 'to the zone' : 'from the zone'},{' '}
             {disconnectedAt === undefined
               ? `open for ${steadyAge(now - connectedAt)}`
               : `lasted ${formatSpan(disconnectedAt - connectedAt)}`}
@@ -148,7 +151,7 @@ function History({ subscriptions, now }: Pick<StreamDetailProps, 'subscriptions'
   )
 }
 
-function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+export function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     <>
       <dt className="text-muted">{label}</dt>

@@ -49,6 +49,7 @@ export async function insightDetail(controlPlane: ControlPlane, key: ResourceKey
     mtls: spec?.mtls ?? null,
     writes: observed?.writes ?? conflicts.of(key).writes,
     note: observed?.note ?? null,
+    content: spec === undefined || spec.subscriptions !== undefined ? null : (spec as Readonly<Record<string, unknown>>),
     nextFlushAt: controlPlane.nextFlushAt(key),
   }
   return { now, ...facts, why: whyLate({ ...facts, storeProblem: controlPlane.counters().storeProblem }, now) }

@@ -256,12 +256,12 @@ function documentsOf(file: string): readonly RestForm[] {
   return parseAllDocuments(text).flatMap((document, index) => {
     const [fault] = document.errors
     if (fault !== undefined) throw new UsageError(`${file}, document ${index + 1}: ${fault.message.split('\n')[0]}`)
-    const value: unknown = document.toJS()
+    const value = document.toJS() as RestForm | null
     if (value === null) return []
-    const { type, name } = value as { readonly type?: unknown; readonly name?: unknown }
+    const { type, name } = value as Partial<Record<'type' | 'name', unknown>>
     if (typeof type !== 'string' || typeof name !== 'string')
       throw new UsageError(`${file}, document ${index + 1}: a resource needs "type" and "name", for example { type: Mesh, name: default }`)
-    return [value as RestForm]
+    return [value]
   })
 }
 

@@ -58,6 +58,8 @@ export interface InsightDetail {
   readonly why: string | null
   /** What its source says besides; null when nothing. */
   readonly note: string | null
+  /** What it says where it is not about streams (a mesh, an instance); null where its subscriptions are all. */
+  readonly content: Readonly<Record<string, unknown>> | null
 }
 
 export type InsightSort = 'worst' | 'name' | 'lastWrite' | 'conflicts'

@@ -36,6 +36,7 @@ function why(row: Partial<InsightRow>, evidence: Partial<LatenessEvidence> = {})
       mtls: null,
       writes: [],
       note: null,
+      content: null,
       nextFlushAt: null,
       storeProblem: null,
       ...evidence,

@@ -3,7 +3,7 @@ import { type FreshnessStrip, STRIP_BUCKETS, STRIP_BUCKETS_PER_CADENCE } from '.
 import { type BoardEntry, type Cadence, latenessOf } from './board-entry.ts'
 
 export interface BoardCounts {
-  /** Insights whose peer rejects something now. */
+  /** Data planes that reject something now. */
   readonly rejecting: number
   readonly strips: readonly FreshnessStrip[]
 }
@@ -14,7 +14,7 @@ export function countEntries(entries: Iterable<BoardEntry>, cadences: ReadonlyMa
   let rejecting = 0
   for (const entry of entries) {
     const strip = stripOf(entry)
-    if (entry.rejected.length > 0) rejecting++
+    if (entry.rejected.length > 0 && entry.key.type === 'DataplaneInsight') rejecting++
     if (entry.heartbeatAt === 0) strip.counts.unknown++
     else if (!entry.online) strip.counts.offline++
     else {

@@ -33,7 +33,7 @@ export interface InsightBoard extends ObservedInsights {
   rows(keys: readonly ResourceKey[]): readonly InsightRow[]
   summary(): InsightSummary
   strips(): readonly FreshnessStrip[]
-  /** Insights whose peer rejects something now. */
+  /** Data planes that reject something now. */
   rejecting(): number
   total(): number
   revision(): number
