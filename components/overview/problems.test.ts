@@ -3,8 +3,14 @@ import type { LinkCounts } from '../../server/model/link-row.ts'
 import type { Counters, FreshnessStrip, SinkRow } from '../../server/model/views.ts'
 import { problemsOf } from './problems.ts'
 
-const well: Pick<Counters, 'storeProblem' | 'sinks' | 'strips' | 'links' | 'zones' | 'eventLoopLagMs'> = {
+const well: Pick<
+  Counters,
+  'storeProblem' | 'storeSlow' | 'sinks' | 'strips' | 'links' | 'zones' | 'eventLoopLagMs' | 'interruption' | 'readers'
+> = {
   storeProblem: null,
+  storeSlow: null,
+  interruption: null,
+  readers: { stalled: 0, dropped: 0 },
   sinks: [{ name: 'dataplane', lastError: null } as SinkRow],
   strips: [strip({})],
   links: links({}, null),
@@ -78,5 +84,27 @@ describe('what is wrong', () => {
     expect(problems({ zones: { online: 2, syncing: 0, rejecting: 1 } })).toMatchObject([
       { id: 'zones', severity: 'warn', title: '1 zone does not take all that is sent', link: { to: { page: 'streams' } } },
     ])
+  })
+
+  it('is a slow disk, unless the store does not answer at all', () => {
+    const storeSlow = { commitMs: 310, since: 44 }
+    expect(problems({ storeSlow })).toMatchObject([{ title: 'The disk is slow: a commit takes 310 ms', severity: 'warn', since: 44 }])
+    expect(problems({ storeSlow, storeProblem: { message: 'the disk is full', since: 42 } }).map(({ id }) => id)).toEqual(['store'])
+  })
+
+  it.each([
+    ['stopped', 6_000, 'This process did not run for 6 s'],
+    ['blocked', 2_500, 'Something in this process took 2.5 s in one go'],
+    ['clock_set', 3_600_000, 'The clock of this machine moved on by 1 h'],
+    ['clock_set', -3_600_000, 'The clock of this machine moved back by 1 h'],
+  ] as const)('is told of the whole process: %s %d', (kind, ms, title) => {
+    expect(problems({ interruption: { kind, ms, endedAt: 45 } })).toMatchObject([{ title, severity: 'warn', since: 45 }])
+  })
+
+  it('is told of readers that do not keep up or were dropped', () => {
+    const titleOf = (stalled: number, dropped: number) => problems({ readers: { stalled, dropped } })[0]?.title
+    expect(titleOf(1, 0)).toBe('1 page or script cannot keep up')
+    expect(titleOf(0, 2)).toBe('2 clients dropped in the last minute')
+    expect(titleOf(2, 1)).toBe('2 pages or scripts cannot keep up, 1 client dropped in the last minute')
   })
 })

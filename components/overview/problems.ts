@@ -23,7 +23,7 @@ const LOOP_LATE_MS = 200
 
 /** The gravest first; empty when all is well. What is only late, or rejects by itself, is a matter of the page below, not of its head. */
 export function problemsOf(counters: Counters): readonly Problem[] {
-  const { storeProblem, sinks, eventLoopLagMs, strips, links, zones } = counters
+  const { storeProblem, storeSlow, sinks, eventLoopLagMs, strips, links, zones, readers, interruption } = counters
   const problems: Problem[] = []
   if (storeProblem !== null)
     problems.push({
@@ -32,6 +32,15 @@ export function problemsOf(counters: Counters): readonly Problem[] {
       title: 'The store does not answer, so nothing is written',
       evidence: `${storeProblem.message}. Status is kept in memory and written when it answers again.`,
       since: storeProblem.since,
+      link: null,
+    })
+  else if (storeSlow !== null)
+    problems.push({
+      id: 'disk',
+      severity: 'warn',
+      title: `The disk is slow: a commit takes ${formatSpan(storeSlow.commitMs)}`,
+      evidence: 'Status waits for it, and is written in larger groups. Look after the disk of --data-dir, or what else writes to it.',
+      since: storeSlow.since,
       link: null,
     })
   for (const { name, lastError } of sinks)
@@ -77,7 +86,49 @@ export function problemsOf(counters: Counters): readonly Problem[] {
       since: null,
       link: null,
     })
+  if (interruption !== null) problems.push(interruptionProblem(interruption))
+  if (readers.stalled + readers.dropped > 0) problems.push(readersProblem(readers))
   return problems
+}
+
+function interruptionProblem({ kind, endedAt, ms }: NonNullable<Counters['interruption']>): Problem {
+  const told = { id: 'interruption', severity: 'warn', since: endedAt, link: null } as const
+  switch (kind) {
+    case 'stopped':
+      return {
+        ...told,
+        title: `This process did not run for ${formatSpan(ms)}`,
+        evidence: 'It runs again, and what was due has been caught up with. It was stopped, or its machine slept or had no CPU for it.',
+      }
+    case 'blocked':
+      return {
+        ...told,
+        title: `Something in this process took ${formatSpan(ms)} in one go`,
+        evidence: 'It goes on, and what was due has been caught up with. Meanwhile nothing else was flushed or answered.',
+      }
+    case 'clock_set':
+      return {
+        ...told,
+        title: `The clock of this machine moved ${ms < 0 ? 'back' : 'on'} by ${formatSpan(Math.abs(ms))}`,
+        evidence:
+          'It was set, or the machine slept. Ages and due times are measured by time passed, so they stay true; moments written before are by the clock as it was.',
+      }
+  }
+}
+
+function readersProblem({ stalled, dropped }: Counters['readers']): Problem {
+  const parts = [
+    ...(stalled > 0 ? [`${formatQuantity(stalled, 'page or script', 'pages or scripts')} cannot keep up`] : []),
+    ...(dropped > 0 ? [`${formatQuantity(dropped, 'client')} dropped in the last minute`] : []),
+  ]
+  return {
+    id: 'readers',
+    severity: 'warn',
+    title: parts.join(', '),
+    evidence: 'They read too slowly, or no longer answer. Each gets everything anew when it has read what waits for it, or connects again.',
+    since: null,
+    link: null,
+  }
 }
 
 function linkProblem(

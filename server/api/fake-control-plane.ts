@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
 import { createTopic } from '../lib/topic.ts'
+import { createSlowReaders } from '../telemetry/slow-readers.ts'
 import { createLinkRegistry } from '../link/link-registry.ts'
 import { createPlainGatePolicy, createPlainTuning, silentLog, silentObserver } from '../link/testing/scripted-connector.ts'
 import { freshnessAt } from '../model/freshness.ts'
@@ -194,9 +195,12 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
       recent: () => [],
       of: () => ({ benign: 0, harmful: 0, writes: fake.writes }),
       countsOf: () => ({ benign: 0, harmful: 0 }),
+      sizes: unused,
       onSettled: unused,
     },
     links,
+    readers: createSlowReaders(clock),
+    debugSnapshot: () => ({ 'sessions.all': fake.sessions.size }),
     sinks: () => [],
     nextFlushAt: () => fake.nextFlushAt,
     counters() {
@@ -212,6 +216,9 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
         rejecting: 0,
         eventLoopLagMs: { p50: 0, p99: 0 },
         storeProblem: fake.storeProblem,
+        storeSlow: null,
+        readers: controlPlane.readers.read(),
+        interruption: null,
         insightsTotal: rows.size,
         insightsRevision: revision,
       }

@@ -46,7 +46,13 @@ const MAX_BATCH = 50
 export function createApiHandler(controlPlane: ControlPlane, options: ApiHandlerOptions): ApiHandler {
   const { logger, allowedHosts = [], eventStreamStallMs = 60_000 } = options
   const live = createLiveFeed(
-    { board: controlPlane.board, links: controlPlane.links, clock: controlPlane.clock, counters: () => controlPlane.counters() },
+    {
+      board: controlPlane.board,
+      links: controlPlane.links,
+      readers: controlPlane.readers,
+      clock: controlPlane.clock,
+      counters: () => controlPlane.counters(),
+    },
     options.live,
   )
 
@@ -57,6 +63,7 @@ export function createApiHandler(controlPlane: ControlPlane, options: ApiHandler
     {
       logger,
       clock: controlPlane.clock,
+      readers: controlPlane.readers,
       createContext: (req, socket) => remoteContext(req, socket, () => socket.bufferedAmount),
     },
     options.sockets,

@@ -17,8 +17,8 @@ beforeEach(() => {
 })
 
 function createFeed(options: LiveFeedOptions = {}): LiveFeed {
-  const { board, links } = fake.controlPlane
-  return createLiveFeed({ board, links, clock, counters: () => fake.controlPlane.counters() }, options)
+  const { board, links, readers } = fake.controlPlane
+  return createLiveFeed({ board, links, readers, clock, counters: () => fake.controlPlane.counters() }, options)
 }
 
 /** Takes frames as eagerly as tRPC's socket does. */
@@ -264,7 +264,13 @@ describe('createLiveFeed', () => {
 
   it('hands a failure of the board to the one reader it hits', async () => {
     const { board, links } = fake.controlPlane
-    const feed = createLiveFeed({ board, links, clock, counters: () => (null as never as () => never)() })
+    const feed = createLiveFeed({
+      board,
+      links,
+      readers: fake.controlPlane.readers,
+      clock,
+      counters: () => (null as never as () => never)(),
+    })
     const [broken, well] = [read(feed, { counters: true }), read(feed, {})]
     await clock.advance(0)
     expect(broken.failed).toBeInstanceOf(TypeError)

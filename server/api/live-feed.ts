@@ -4,6 +4,7 @@ import { CoreError } from '../lib/errors.ts'
 import type { LinkRegistry } from '../link/link-registry.ts'
 import { type KeyString, type ResourceKey, toKeyString } from '../model/resource.ts'
 import type { Counters, LiveFrame } from '../model/views.ts'
+import type { SlowReaders } from '../telemetry/slow-readers.ts'
 import type { InsightBoard } from '../sinks/insight-board.ts'
 import { initialLiveState, LAP_MS, type LiveState, type LiveWork, nextLiveStep, STALL_ABOVE_BYTES } from './live-state.ts'
 
@@ -40,6 +41,7 @@ export interface LiveFeedDeps {
   readonly board: Pick<InsightBoard, 'rows' | 'onChange'>
   readonly links: Pick<LinkRegistry, 'list' | 'row' | 'onChange' | 'revisions'>
   readonly counters: () => Counters
+  readonly readers: Pick<SlowReaders, 'stalled'>
   readonly clock: Clock
 }
 
@@ -65,11 +67,13 @@ interface Entry {
   readonly changed: Set<KeyString>
   readonly changedLinks: Set<string>
   state: LiveState
+  /** While it is stalled: ends that. */
+  stallOver: (() => void) | undefined
   isOver: boolean
   wake: () => void
 }
 
-export function createLiveFeed({ board, links, counters, clock }: LiveFeedDeps, options: LiveFeedOptions = {}): LiveFeed {
+export function createLiveFeed({ board, links, counters, readers, clock }: LiveFeedDeps, options: LiveFeedOptions = {}): LiveFeed {
   const { lapMs = LAP_MS, maxSubscriptions = 2_000, maxPerConnection = 16 } = options
   const entries = new Set<Entry>()
   const perConnection = new Map<object, number>()
@@ -131,6 +135,7 @@ export function createLiveFeed({ board, links, counters, clock }: LiveFeedDeps, 
       changed: new Set(),
       changedLinks: new Set(),
       state: initialLiveState,
+      stallOver: undefined,
       isOver: false,
       wake: () => {},
     }
@@ -146,8 +151,18 @@ export function createLiveFeed({ board, links, counters, clock }: LiveFeedDeps, 
     return entry
   }
 
+  function enter(entry: Entry, state: LiveState): void {
+    entry.state = state
+    if (state.kind === 'stalled') entry.stallOver ??= readers.stalled()
+    else {
+      entry.stallOver?.()
+      entry.stallOver = undefined
+    }
+  }
+
   function release(entry: Entry): void {
     entries.delete(entry)
+    entry.stallOver?.()
     const left = (perConnection.get(entry.reader.connection) ?? 1) - 1
     if (left === 0) perConnection.delete(entry.reader.connection)
     else perConnection.set(entry.reader.connection, left)
@@ -181,7 +196,7 @@ export function createLiveFeed({ board, links, counters, clock }: LiveFeedDeps, 
           changedLinks: entry.changedLinks,
           countersRevision: scope.counters === true ? revision : null,
         })
-        entry.state = step.state
+        enter(entry, step.state)
         entry.changed.clear()
         entry.changedLinks.clear()
         yield* frames(entry, step.work)
@@ -211,7 +226,7 @@ export function createLiveFeed({ board, links, counters, clock }: LiveFeedDeps, 
           yield frame
           if (entry.isOver) return
           if (entry.reader.bufferedAmount() > STALL_ABOVE_BYTES) {
-            entry.state = { kind: 'stalled' }
+            enter(entry, { kind: 'stalled' })
             return
           }
         }

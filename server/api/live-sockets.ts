@@ -4,6 +4,7 @@ import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import type { Logger } from 'pino'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { Clock, Timer } from '../lib/clock.ts'
+import type { SlowReaders } from '../telemetry/slow-readers.ts'
 import type { ApiContext } from './context.ts'
 import { isUnexpected } from './error-shape.ts'
 import { socketRouter } from './router.ts'
@@ -20,6 +21,7 @@ export interface LiveSockets {
 export interface LiveSocketsDeps {
   readonly createContext: (req: IncomingMessage, socket: WebSocket) => ApiContext
   readonly clock: Clock
+  readonly readers: Pick<SlowReaders, 'dropped'>
   readonly logger: Logger
 }
 
@@ -37,20 +39,29 @@ const MAX_MESSAGE_BYTES = 256 * 1024
 /** How long a peer may take over saying goodbye. */
 const CLOSE_GRACE_MS = 1_000
 const GOING_AWAY = 1001
+/** Pings later than this are of a process that did not run: what peers answered meanwhile is not read yet. */
+const LATE_MS = 1_000
 
 type Message = Parameters<WebSocket['send']>[0]
 type Sent = (error?: Error) => void
 
 /** The feed keeps a slow reader's queue short; this holds for whatever else is answered on a socket (pongs, errors), too. */
 class BoundedWebSocket extends WebSocket {
+  onOverflow = () => {}
+
   override send(message: Message, options?: object | Sent, sent?: Sent): void {
-    if (this.bufferedAmount > MAX_BUFFERED_BYTES) this.terminate()
-    else if (typeof options === 'object') super.send(message, options, sent)
+    if (this.bufferedAmount > MAX_BUFFERED_BYTES) {
+      if (this.readyState === WebSocket.OPEN) this.onOverflow()
+      this.terminate()
+    } else if (typeof options === 'object') super.send(message, options, sent)
     else super.send(message, options)
   }
 }
 
-export function createLiveSockets({ createContext, clock, logger }: LiveSocketsDeps, options: LiveSocketsOptions = {}): LiveSockets {
+export function createLiveSockets(
+  { createContext, clock, readers, logger }: LiveSocketsDeps,
+  options: LiveSocketsOptions = {},
+): LiveSockets {
   const { pingMs = 15_000, maxSockets = 1_000 } = options
   const server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, WebSocket: BoundedWebSocket })
   /** Peers that have answered the last ping; only a pong counts, for a peer may send and never read. */
@@ -68,20 +79,31 @@ export function createLiveSockets({ createContext, clock, logger }: LiveSocketsD
 
   server.on('connection', (socket) => {
     alive.add(socket)
+    if (socket instanceof BoundedWebSocket) socket.onOverflow = readers.dropped
     socket.on('pong', () => alive.add(socket))
     socket.on('close', () => {
       alive.delete(socket)
       if (server.clients.size === 0) stopPinging()
     })
-    pinging ??= clock.at(clock.monotonic() + pingMs, pingAll)
+    pinging ??= pingIn(pingMs)
   })
+
+  function pingIn(ms: number): Timer {
+    const dueAt = clock.monotonic() + ms
+    return clock.at(dueAt, () => {
+      if (clock.monotonic() - dueAt > LATE_MS) pinging = pingIn(LATE_MS)
+      else pingAll()
+    })
+  }
 
   function pingAll(): void {
     for (const socket of server.clients) {
-      if (!alive.delete(socket)) socket.terminate()
-      else if (socket.readyState === WebSocket.OPEN) socket.ping()
+      if (!alive.delete(socket)) {
+        readers.dropped()
+        socket.terminate()
+      } else if (socket.readyState === WebSocket.OPEN) socket.ping()
     }
-    pinging = server.clients.size === 0 ? undefined : clock.at(clock.monotonic() + pingMs, pingAll)
+    pinging = server.clients.size === 0 ? undefined : pingIn(pingMs)
   }
 
   function stopPinging(): void {

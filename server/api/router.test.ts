@@ -23,7 +23,7 @@ function contextFor(name: string): ApiContext {
   return {
     controlPlane,
     logger,
-    live: createLiveFeed({ board: controlPlane.board, links: controlPlane.links, clock, counters: () => controlPlane.counters() }),
+    live: createLiveFeed({ ...controlPlane, clock, counters: () => controlPlane.counters() }),
     caller: { name, connection: {}, bufferedAmount: () => 0 },
   }
 }

@@ -1,5 +1,6 @@
 import { router } from './init.ts'
 import { conflictsRouter } from './routers/conflicts.ts'
+import { debugRouter } from './routers/debug.ts'
 import { demoRouter } from './routers/demo.ts'
 import { insightsRouter } from './routers/insights.ts'
 import { instancesRouter } from './routers/instances.ts'
@@ -22,6 +23,7 @@ export const appRouter = router({
   conflicts: conflictsRouter,
   instances: instancesRouter,
   demo: demoRouter,
+  debug: debugRouter,
   live,
 })
 export type AppRouter = typeof appRouter

@@ -245,6 +245,12 @@ export interface Counters {
   readonly eventLoopLagMs: { readonly p50: number; readonly p99: number }
   /** Null while the store answers. */
   readonly storeProblem: { readonly message: string; readonly since: number } | null
+  /** Null while writes are stored at once, else how long that takes now. */
+  readonly storeSlow: { readonly commitMs: number; readonly since: number } | null
+  /** Pages and scripts that follow live and do not keep up: now, and those hung up on in the last minute. */
+  readonly readers: { readonly stalled: number; readonly dropped: number }
+  /** What interrupted the whole process in the last minute: it did not run, something in it computed, or the wall clock was moved by `ms`. */
+  readonly interruption: { readonly kind: 'stopped' | 'blocked' | 'clock_set'; readonly endedAt: number; readonly ms: number } | null
   readonly insightsTotal: number
   /** Moves when rows came, went or changed order group, so that a list knows it has something new. */
   readonly insightsRevision: number

@@ -8,6 +8,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { InsightBoard } from '../sinks/insight-board.ts'
 import type { ResourceStore } from '../store/resource-store.ts'
 import type { ResourceService } from './resource-service.ts'
+import type { SlowReaders } from '../telemetry/slow-readers.ts'
 import type { ConflictLedger } from '../telemetry/conflict-ledger.ts'
 
 /** The whole of the running core, as the API sees it. Built by createControlPlane in dependency order. */
@@ -25,6 +26,10 @@ export interface ControlPlane {
   /** When the sink's next attempt for this insight is due (epoch ms); null when none is planned here. */
   nextFlushAt(key: ResourceKey): number | null
   counters(): Counters
+  /** Who follows live and does not keep up; the API tells it. */
+  readonly readers: SlowReaders
+  /** Sizes of all that grows with sessions, by `part.what`: what is left of sessions that have gone is seen here. */
+  debugSnapshot(): Readonly<Record<string, number>>
   self(): InstanceSelf
   /** Prometheus text. */
   metricsText(): Promise<string>

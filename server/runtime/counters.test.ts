@@ -13,7 +13,9 @@ describe('the counters', () => {
       sessions: { size: () => 2, list: () => [] },
       links: { counts: () => 'the links' as never },
       eventLoopLag: { read: () => ({ p50: 1, p99: 2 }) },
-      store: { problem: () => ({ message: 'disk full', since: 5 }) },
+      interruptions: { recent: () => ({ kind: 'stopped', endedAt: 7, ms: 6_000 }) },
+      readers: { read: () => ({ stalled: 1, dropped: 2 }) },
+      store: { problem: () => ({ message: 'disk full', since: 5 }), slow: () => ({ commitMs: 300, since: 6 }) },
       sinks: () => [],
     })
     const first = counters()
@@ -28,6 +30,9 @@ describe('the counters', () => {
       rejecting: 1,
       eventLoopLagMs: { p50: 1, p99: 2 },
       storeProblem: { message: 'disk full', since: 5 },
+      storeSlow: { commitMs: 300, since: 6 },
+      readers: { stalled: 1, dropped: 2 },
+      interruption: { kind: 'stopped', endedAt: 7, ms: 6_000 },
       insightsTotal: 3,
       insightsRevision: 9,
     })

@@ -6,6 +6,8 @@ import type { InsightBoard } from '../sinks/insight-board.ts'
 import type { StoreHealth } from '../store/resource-store.ts'
 import type { ConflictLedger } from '../telemetry/conflict-ledger.ts'
 import type { EventLoopLag } from '../telemetry/event-loop-lag.ts'
+import type { Interruptions } from '../telemetry/interruptions.ts'
+import type { SlowReaders } from '../telemetry/slow-readers.ts'
 
 export interface CountersDeps {
   readonly clock: Pick<Clock, 'monotonic'>
@@ -14,6 +16,8 @@ export interface CountersDeps {
   readonly sessions: Pick<SessionRegistry, 'size' | 'list'>
   readonly links: Pick<LinkRegistry, 'counts'>
   readonly eventLoopLag: Pick<EventLoopLag, 'read'>
+  readonly interruptions: Pick<Interruptions, 'recent'>
+  readonly readers: Pick<SlowReaders, 'read'>
   readonly store: StoreHealth
   readonly sinks: () => readonly SinkRow[]
 }
@@ -22,7 +26,8 @@ export interface CountersDeps {
 const KEPT_MS = 200
 
 /** What every page shows at a glance. */
-export function createCounters({ clock, board, conflicts, sessions, links, eventLoopLag, store, sinks }: CountersDeps): () => Counters {
+export function createCounters(deps: CountersDeps): () => Counters {
+  const { clock, board, conflicts, sessions, links, eventLoopLag, interruptions, readers, store, sinks } = deps
   let kept: { readonly at: number; readonly counters: Counters } | undefined
 
   return () => {
@@ -43,6 +48,9 @@ export function createCounters({ clock, board, conflicts, sessions, links, event
       rejecting: board.rejecting(),
       eventLoopLagMs: eventLoopLag.read(),
       storeProblem: store.problem(),
+      storeSlow: store.slow(),
+      readers: readers.read(),
+      interruption: interruptions.recent(),
       insightsTotal: board.total(),
       insightsRevision: board.revision(),
     }

@@ -26,6 +26,8 @@ import { openSqliteStore } from '../store/sqlite-store.ts'
 import { type ConflictRetry, createUpsert } from '../store/upsert.ts'
 import { createConflictLedger } from '../telemetry/conflict-ledger.ts'
 import { createEventLoopLag } from '../telemetry/event-loop-lag.ts'
+import { createInterruptions } from '../telemetry/interruptions.ts'
+import { createSlowReaders } from '../telemetry/slow-readers.ts'
 import { createResourceBuilder, type ResourceBuilder } from '../xds/build-resources.ts'
 import { createIdentity } from '../xds/identity.ts'
 import { createLifecycle } from '../xds/lifecycle.ts'
@@ -38,6 +40,7 @@ import { createCoreMetrics, primeCounters } from './core-metrics.ts'
 import { createCounters } from './counters.ts'
 import { createKds } from './create-kds.ts'
 import { createDemo } from './create-demo.ts'
+import { createDebugSnapshot } from './debug-snapshot.ts'
 import { createGatePolicy, createLinkTuning } from './link-tuning.ts'
 import { createResourceService } from './resource-service.ts'
 import { createMissingMeshes } from './meshes.ts'
@@ -224,6 +227,8 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     { host: config.host, port: config.xdsPort },
   )
   const eventLoopLag = createEventLoopLag(clock, (seconds) => core.eventLoopLag.observe({}, seconds))
+  const interruptions = createInterruptions({ clock, cpuMs: usedCpuMs })
+  const readers = createSlowReaders(clock)
   const instanceSink = createInstanceSink({
     clock,
     store,
@@ -270,7 +275,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   const demo = config.demo
     ? createDemo({ clock, random, log, config, settings, resources, xds: xds.address, kds: () => kds.address() ?? '' })
     : undefined
-  const counters = createCounters({ clock, board, conflicts, sessions, links, eventLoopLag, store: opened, sinks })
+  const counters = createCounters({ clock, board, conflicts, sessions, links, eventLoopLag, interruptions, readers, store: opened, sinks })
   const core = createCoreMetrics(metrics, {
     summary: board.summary,
     waits: board.waits,
@@ -305,6 +310,22 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     sinks,
     nextFlushAt: (key) => (key.type === 'ZoneInsight' ? zoneSink : sink).nextFlushAt(key),
     counters,
+    readers,
+    debugSnapshot: createDebugSnapshot({
+      board,
+      cache,
+      conflicts,
+      directory,
+      identity,
+      kds,
+      lifecycle,
+      links,
+      meshResyncer,
+      sessions,
+      sinks: { dataplane: sink, zone: zoneSink },
+      xds,
+      zombies: { dataplane: zombies, zone: zoneZombies },
+    }),
     self: (): InstanceSelf => ({
       id: instance,
       pid: process.pid,
@@ -347,6 +368,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         { name: 'cache', run: cache.run },
         { name: 'board', run: board.run },
         { name: 'event loop lag', run: eventLoopLag.run },
+        { name: 'interruptions', run: interruptions.run },
         { name: 'directory', run: directory.run },
         { name: 'zombie finaliser', run: zombies.run },
         { name: 'zombie finaliser of zones', run: zoneZombies.run },
@@ -385,6 +407,12 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
       await run(signal)
     }
   }
+}
+
+/** All threads of this process, in ms. */
+function usedCpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }
 
 function sumOf(cells: readonly ConflictCell[]): { readonly benign: number; readonly harmful: number } {

@@ -31,6 +31,8 @@ export interface Kds {
   listen(): Promise<void>
   /** host:port where zones connect; null in a zone. */
   address(): string | null
+  /** For the debug snapshot. */
+  sizes(): Readonly<Record<string, number>>
 }
 
 export interface KdsDeps {
@@ -97,6 +99,7 @@ function createGlobal(config: Config, deps: KdsDeps): Kds {
   const keys = createSigningKeys({ store, protos, onError })
   return {
     address: server.address,
+    sizes: () => ({ ...zones.sizes(), sent: directory.size() }),
     async listen() {
       await directory.ready()
       await server.listen()
@@ -147,7 +150,12 @@ function createZone({ name, global, webhook }: NonNullable<Config['zone']>, conf
       },
     },
   })
-  return { address: () => null, listen: () => Promise.resolve(), parts: [{ name: 'KDS directory', run: directory.run }] }
+  return {
+    address: () => null,
+    sizes: () => ({ sent: directory.size() }),
+    listen: () => Promise.resolve(),
+    parts: [{ name: 'KDS directory', run: directory.run }],
+  }
 }
 
 function tunablesOf(settings: Pick<Settings, 'tunable'>) {

@@ -32,6 +32,8 @@ export interface StatusSink extends StatusPort {
   nextFlushAt(insight: ResourceKey): number | null
   /** Whether this subscription belongs to a stream that is open here. */
   isLive(subscriptionId: string): boolean
+  /** What is kept of streams that are open or just ended, for the debug snapshot. */
+  sizes(): { readonly insights: number; readonly streams: number; readonly scheduled: number }
   /** Insights not written because their subject is gone. */
   droppedCount(): number
   /**
@@ -182,6 +184,7 @@ export function createStatusSink(definition: StatusSinkDefinition, deps: StatusS
       return due === undefined ? null : toEpoch(due)
     },
     isLive: (subscriptionId) => liveIds.has(subscriptionId),
+    sizes: () => ({ insights: insights.size, streams: liveIds.size, scheduled: scheduler.size() }),
     droppedCount: () => statistics.totals().dropped,
     async run(signal) {
       const scheduling = new AbortController()

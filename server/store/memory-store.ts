@@ -78,6 +78,7 @@ export function createMemoryStore({ clock, kinds, instance, maxBacklog }: Memory
       return feed.subscribe(signal)
     },
     problem: () => null,
+    slow: () => null,
     async close() {
       isClosed = true
       feed.close()

@@ -74,4 +74,6 @@ export type ResourceChange =
 /** How a store is, beside the port: null while it works, else one line for operators and since when (epoch ms). */
 export interface StoreHealth {
   problem(): { readonly message: string; readonly since: number } | null
+  /** Null while what is written is stored at once, else how long that takes now and since when (epoch ms). */
+  slow(): { readonly commitMs: number; readonly since: number } | null
 }

@@ -85,6 +85,7 @@ export async function openSqliteStore(folder: string, deps: SqliteStoreDeps): Pr
       return feed.subscribe(signal)
     },
     problem: () => writer.problem(),
+    slow: () => writer.slow(),
     close: () => (closing ??= close()),
   }
 

@@ -64,6 +64,8 @@ export type WorkerAnswer =
 
 export interface Committed {
   readonly kind: 'committed'
+  /** How long the transaction took, the disk's part above all. */
+  readonly tookMs: number
   /** One of `outcome` for each write. */
   readonly outcomes: Uint8Array
   /** Who won each conflict, by the write's index. */

@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import { createSystemClock } from '../lib/clock.ts'
 import { damaged, explainFault } from './sqlite-faults.ts'
 import { SCHEMA, SCHEMA_VERSION } from './sqlite-schema.ts'
 import {
@@ -20,6 +21,7 @@ import {
 const { path, lockPath } = workerData as WorkerOptions
 /** Longest wait for another process that reads or writes the file, a backup for example. */
 const BUSY_TIMEOUT_MS = 5_000
+const clock = createSystemClock()
 
 const answer = (message: WorkerAnswer) => parentPort?.postMessage(message)
 const refuse = (message: string) => answer({ kind: 'refused', message })
@@ -115,6 +117,7 @@ function commit(request: WorkerRequest, { opened, statements }: Means): WorkerAn
   const outcomes = new Uint8Array(writes.length)
   const winners = new Map<number, Winner>()
   const removed = new Map<number, readonly Removed[]>()
+  const startedAt = clock.monotonic()
   try {
     opened.exec('BEGIN IMMEDIATE')
     let from = 0
@@ -130,7 +133,7 @@ function commit(request: WorkerRequest, { opened, statements }: Means): WorkerAn
       statements.highest.run(request.highestVersion)
       opened.exec('COMMIT')
     }
-    return { kind: 'committed', outcomes, winners, removed }
+    return { kind: 'committed', tookMs: clock.monotonic() - startedAt, outcomes, winners, removed }
   } catch (error) {
     try {
       if (opened.isTransaction) opened.exec('ROLLBACK')

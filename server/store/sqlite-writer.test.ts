@@ -28,7 +28,7 @@ function fakeThread() {
     sizes: () => requests.map(({ writes }) => writes.length),
     commit() {
       const outcomes = new Uint8Array(requests.at(-1)?.writes.length ?? 0)
-      events?.onAnswer({ kind: 'committed', outcomes, winners: new Map(), removed: new Map() })
+      events?.onAnswer({ kind: 'committed', tookMs: 1, outcomes, winners: new Map(), removed: new Map() })
     },
     fail: (message: string) => events?.onAnswer({ kind: 'failed', message }),
     end: (message: string) => events?.onEnd(message),

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
+import { createCommitPace } from './commit-pace.ts'
 import type { StoreHealth } from './resource-store.ts'
 import type { Committed, Removed, WorkerAnswer, WorkerRequest, WorkerWrite, Winner } from './sqlite-worker-protocol.ts'
 
@@ -71,6 +72,7 @@ export async function startSqliteWriter({ clock, instance, startThread }: Sqlite
   let highestVersion = 0
   let problem: { readonly message: string; readonly since: number } | null = null
   let probe: Timer | undefined
+  const pace = createCommitPace(clock)
   let onIdle: (() => void) | undefined
   let isSendPlanned = false
 
@@ -91,6 +93,7 @@ export async function startSqliteWriter({ clock, instance, startThread }: Sqlite
       return place !== -1
     },
     problem: () => problem,
+    slow: pace.slow,
     async close() {
       if (underWay !== undefined || waiting.length > 0) await new Promise<void>((resolve) => (onIdle = resolve))
       probe?.cancel()
@@ -128,6 +131,7 @@ export async function startSqliteWriter({ clock, instance, startThread }: Sqlite
   /** An empty group only tries whether the file can be written. */
   function send(group: readonly Job[]) {
     underWay = group
+    pace.begun()
     if (thread === undefined) void restart()
     else thread.send(toRequest(group))
   }
@@ -165,8 +169,9 @@ export async function startSqliteWriter({ clock, instance, startThread }: Sqlite
     failed(message, { safeToRetry: false })
   }
 
-  function committed({ outcomes, winners, removed }: Committed) {
+  function committed({ tookMs, outcomes, winners, removed }: Committed) {
     const answered = underWay ?? []
+    pace.ended(tookMs)
     problem = null
     next()
     let from = 0
@@ -184,6 +189,7 @@ export async function startSqliteWriter({ clock, instance, startThread }: Sqlite
 
   function failed(message: string, { safeToRetry }: { readonly safeToRetry: boolean }) {
     const answered = underWay ?? []
+    pace.failed()
     problem = { message, since: problem?.since ?? clock.now() }
     next()
     for (const { settle } of answered) settle({ kind: 'failed', error: new CoreError('unavailable', message, { safeToRetry }) })

@@ -37,6 +37,8 @@ export interface ConflictLedger {
   of(key: ResourceKey): { readonly benign: number; readonly harmful: number; readonly writes: readonly WriteRecord[] }
   /** The counts alone: asked for every row. */
   countsOf(key: ResourceKey): { readonly benign: number; readonly harmful: number }
+  /** Resources with a past, and conflicts whose story is open, for the debug snapshot. */
+  sizes(): { readonly pasts: number; readonly stories: number }
   /** Called with the key whenever conflicts of it were settled. */
   readonly onSettled: (listener: (key: ResourceKey) => void, signal: AbortSignal) => void
 }
@@ -108,6 +110,7 @@ export function createConflictLedger({ clock, onSettledMetric }: ConflictLedgerD
       for (const id of stories.keys()) if (id.startsWith(prefix)) settle(id, 'benign', false)
       pasts.delete(toKeyString(key))
     },
+    sizes: () => ({ pasts: pasts.size, stories: stories.size }),
     matrix(sinceMs) {
       if (sinceMs === undefined) return toMatrix([total])
       const oldest = bucketNow() - Math.ceil(sinceMs / BUCKET_MS)

@@ -30,6 +30,7 @@ function start(
         return Promise.resolve(registered)
       },
       left: () => note('left'),
+      size: () => 0,
       pending: () => 0,
       freeze: () => undefined,
       run: () => Promise.resolve(),

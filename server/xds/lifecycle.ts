@@ -21,6 +21,8 @@ export interface Lifecycle {
   register(request: Registration): Promise<Registered>
   /** The stream of a registration has ended. */
   left(subject: ResourceKey, sessionId: string): void
+  /** Data planes that are connected, or were a moment ago, for the debug snapshot. */
+  size(): number
   /** Removals that wait for their delay. */
   pending(): number
   /** This instance is going: from now on nobody is removed, least of all those whose streams it ends itself. */
@@ -76,7 +78,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   const presences = new Map<KeyString, Presence>()
   let isStopped = false
 
-  return { register, left, pending, freeze, run }
+  return { register, left, size: () => presences.size, pending, freeze, run }
 
   async function register({ subject, sessionId, dataplane, signal }: Registration): Promise<Registered> {
     const presence = presenceOf(subject)

@@ -20,6 +20,8 @@ export interface MeshDirectory {
   /** Whether traffic of the mesh is encrypted, so that its data planes need certificates. */
   isSecure(mesh: string): boolean
   onChange(listener: (change: MeshChange) => void, signal: AbortSignal): void
+  /** What is kept, and who listens, for the debug snapshot. */
+  sizes(): { readonly members: number; readonly services: number; readonly listeners: number }
   /** Follows the store until aborted. */
   run(signal: AbortSignal): Promise<void>
   /** Resolves when the first read is done: before that, what a data plane would be sent has holes. */
@@ -77,6 +79,11 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     presentFor,
     isSecure: (mesh) => meshes.get(mesh)?.secure !== undefined,
     onChange: (listener, signal) => topic.subscribe(listener, signal),
+    sizes: () => ({
+      members: meshes.values().reduce((sum, { members }) => sum + members.size, 0),
+      services: meshes.values().reduce((sum, { services }) => sum + services.size, 0),
+      listeners: topic.size(),
+    }),
     run,
     ready: () => firstRead.promise,
   }
