@@ -1,0 +1,78 @@
+import type { Clock } from '../lib/clock.ts'
+import { CoreError } from '../lib/errors.ts'
+import type { Tunable } from '../lib/tunable.ts'
+import type { LinkSpec } from '../link/connector.ts'
+import type { ObservedInsights } from '../model/observed-insight.ts'
+import { createKubeClient } from './kube-client.ts'
+import type { KubeContext } from './kube-contexts.ts'
+import { type NodeLeases, nodeOfLease } from './node-leases.ts'
+import { parseObjectPath } from './object-path.ts'
+import { createReflector, type Entry } from './reflector.ts'
+import { createWatchConnector } from './watch-connector.ts'
+import { subjectOf, type WatcherConfig } from './watched-kind.ts'
+import { changedAt, nextObjectFacts, type ObjectFacts, watchedInsight, watchedKey } from './watched-insight.ts'
+
+export interface WatcherDeps {
+  readonly clock: Clock
+  readonly context: KubeContext
+  readonly insights: ObservedInsights
+  /** Shared by the watchers of one context. */
+  readonly nodeLeases: NodeLeases
+  readonly serverTimeoutMs: Tunable<number>
+  readonly idleTimeoutMs: Tunable<number>
+}
+
+/** The link of one entry of `watchers:`: follows a kind, and lists what it sees beside our own insights. Throws `invalid` for a bad path. */
+export function createWatcher(deps: WatcherDeps, config: WatcherConfig): LinkSpec {
+  const { clock, context, insights, nodeLeases } = deps
+  const { id, kind, freshness } = config
+  const path = freshness === undefined ? undefined : parseObjectPath(freshness.path)
+  if (freshness !== undefined && path === undefined)
+    throw new CoreError(
+      'invalid',
+      `watcher "${id}": freshness.path "${freshness.path}" is no path like .status.lastRun or .status.conditions[?(@.type=="Ready")].lastTransitionTime`,
+    )
+  const rule = { at: path === undefined ? undefined : { path, text: freshness!.path, cadenceMs: freshness!.cadenceMs } }
+  const isNode = kind === 'Node' && config.apiVersion === 'v1' && path === undefined
+  const isLease = kind === 'Lease' && config.apiVersion.startsWith('coordination.k8s.io/') && path === undefined
+
+  const reflector = createReflector<ObjectFacts>(clock, {
+    digest: (object, before) => nextObjectFacts(object, before, { now: clock.now(), named: config, rule }),
+  })
+  reflector.onChange((change) => {
+    const { name } = change
+    if (change.kind === 'set') show(name, change.entry)
+    else insights.remove(watchedKey({ watcher: id, kind, name }))
+    const node = isLease ? nodeOfLease(name) : undefined
+    if (node === undefined) return
+    const { heartbeatAt, signs } = change.kind === 'set' ? change.entry.value : change.before.value
+    nodeLeases.set(node, change.kind === 'set' ? { heartbeatAt, heartbeatMs: signs.heartbeatMs } : undefined)
+  })
+  if (isNode)
+    nodeLeases.onChange((node) => {
+      const entry = reflector.get(node)
+      if (entry !== undefined) show(node, entry)
+    })
+
+  function show(name: string, { version, value }: Entry<ObjectFacts>) {
+    insights.set(watchedInsight({ watcher: id, kind, name, version, facts: value, other: isNode ? nodeLeases.heartbeat(name) : undefined }))
+  }
+
+  return {
+    id,
+    kind: 'watch',
+    endpoint: context.server,
+    subject: subjectOf({ ...config, context: config.context ?? context.name }),
+    connector: createWatchConnector(
+      {
+        clock,
+        client: createKubeClient(context, clock),
+        writer: reflector.writer,
+        changedAt: (object) => changedAt(object, clock.now()),
+        serverTimeoutMs: deps.serverTimeoutMs,
+        idleTimeoutMs: deps.idleTimeoutMs,
+      },
+      config,
+    ),
+  }
+}

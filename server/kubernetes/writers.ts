@@ -1,0 +1,81 @@
+import { type KubeObject, momentOf } from './kube-object.ts'
+
+/** Who writes an object, from its managedFields. */
+export interface Writers {
+  /** Who wrote last; `unknown` when the object does not say. */
+  readonly writer: string
+  readonly modifiedAt: number
+  /** Writes we saw happen, oldest first, the last few. */
+  readonly turns: readonly WriteTurn[]
+  /** Of each entry of managedFields, what moves when its manager writes. */
+  readonly marks: ReadonlyMap<string, Mark>
+}
+export interface WriteTurn {
+  readonly at: number
+  readonly writer: string
+  /** '' is the object itself, `status` its status. */
+  readonly subresource: string
+  readonly version: string
+}
+interface Mark {
+  readonly writer: string
+  readonly subresource: string
+  readonly at: number
+  /** How much it owns: within one second, only this tells that fields went over to it. */
+  readonly owned: number
+}
+
+export const UNKNOWN_WRITER = 'unknown'
+const TURNS_KEPT = 6
+const NO_MARKS: ReadonlyMap<string, Mark> = new Map()
+const NO_TURNS: readonly WriteTurn[] = []
+
+/** `now` stands in for the moment of a change that says none. */
+export function nextWriters(object: KubeObject, before: Writers | undefined, now: number): Writers {
+  const { managedFields, creationTimestamp, resourceVersion } = object.metadata
+  if (managedFields === undefined || managedFields.length === 0)
+    return {
+      writer: UNKNOWN_WRITER,
+      modifiedAt: before === undefined ? (momentOf(creationTimestamp) ?? now) : now,
+      turns: before?.turns ?? NO_TURNS,
+      marks: NO_MARKS,
+    }
+  const marks = marksOf(managedFields)
+  const last = [...marks.values()].reduce((a, b) => (b.at > a.at ? b : a))
+  if (before === undefined) return { writer: last.writer, modifiedAt: last.at, turns: NO_TURNS, marks }
+  const wrote = whoWrote(marks, before.marks) ?? last
+  const turn = { at: wrote.at, writer: wrote.writer, subresource: wrote.subresource, version: resourceVersion }
+  return { writer: wrote.writer, modifiedAt: wrote.at, turns: [...before.turns, turn].slice(-TURNS_KEPT), marks }
+}
+
+function marksOf(entries: NonNullable<KubeObject['metadata']['managedFields']>): ReadonlyMap<string, Mark> {
+  const marks = new Map<string, Mark>()
+  for (const { manager = UNKNOWN_WRITER, operation = '', subresource = '', time, fieldsV1 } of entries)
+    marks.set(`${manager} ${operation} ${subresource}`, {
+      writer: manager,
+      subresource,
+      at: momentOf(time) ?? 0,
+      owned: fieldsV1 === undefined ? 0 : JSON.stringify(fieldsV1).length,
+    })
+  return marks
+}
+
+/** New, or written later, or, within the same second, with more to own. */
+function whoWrote(marks: ReadonlyMap<string, Mark>, before: ReadonlyMap<string, Mark>): Mark | undefined {
+  const moved = [...marks].filter(([key, mark]) => {
+    const known = before.get(key)
+    return known === undefined || mark.at > known.at || mark.owned > known.owned
+  })
+  return moved.map(([, mark]) => mark).reduce<Mark | undefined>((a, b) => (a === undefined || b.at > a.at ? b : a), undefined)
+}
+
+/** A sentence when two managers write one part of it in turn; undefined otherwise. */
+export function contentionOf(turns: readonly WriteTurn[]): string | undefined {
+  for (const subresource of new Set(turns.map((turn) => turn.subresource))) {
+    const writers = turns.filter((turn) => turn.subresource === subresource).map(({ writer }) => writer)
+    const [a, b, c] = writers.slice(-3)
+    if (a !== undefined && b !== undefined && a === c && a !== b)
+      return `${a} and ${b} write ${subresource === '' ? 'it' : `its ${subresource}`} in turn: the last writes were by ${writers.join(', ')}.`
+  }
+  return undefined
+}
