@@ -6,8 +6,8 @@ import { LinkFailure } from '../link/link-failure.ts'
 
 /** The contexts of a kubeconfig: where clusters are, and who we are there. */
 export interface KubeContexts {
-  /** Undefined: the current one. Throws `invalid` naming the contexts there are. */
-  context(name: string | undefined): KubeContext
+  /** Undefined: the current one. Throws `invalid` naming the contexts there are, and `who` asked. */
+  context(name: string | undefined, who?: string): KubeContext
 }
 
 export interface KubeContext {
@@ -33,9 +33,12 @@ export function loadKubeContexts(path: string | undefined): KubeContexts {
   const first = load(path)
   const names = first.getContexts().map(({ name }) => name)
   return {
-    context(name = first.getCurrentContext()) {
+    context(name = first.getCurrentContext(), who) {
       if (!names.includes(name))
-        throw new CoreError('invalid', `no context "${name}" in the kubeconfig; it has ${names.join(', ') || 'none'}`)
+        throw new CoreError(
+          'invalid',
+          `${who === undefined ? '' : `watcher "${who}": `}no context "${name}" in the kubeconfig; it has ${names.join(', ') || 'none'}`,
+        )
       return known.getOrInsertComputed(name, () => createContext(name, path))
     },
   }

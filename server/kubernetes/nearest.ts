@@ -3,7 +3,7 @@ export function nearestOf(written: string, names: readonly string[]): readonly s
   const asked = written.toLowerCase()
   const scored = names.map((name) => {
     const known = name.toLowerCase()
-    const isPart = asked.length > 2 && (known.includes(asked) || asked.includes(known))
+    const isPart = Math.min(asked.length, known.length) > 2 && (known.includes(asked) || asked.includes(known))
     return { name, score: isPart ? Math.min(1, editsBetween(asked, known)) : editsBetween(asked, known) }
   })
   const close = scored.filter(({ score }) => score <= Math.max(1, Math.floor(asked.length / 4)))

@@ -1,5 +1,21 @@
 import { z } from 'zod'
 
+const watcherSchema = z.strictObject({
+  id: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/,
+      'must be letters, digits and . _ - (at most 100, the first and last a letter or digit)',
+    ),
+  context: z.string().min(1).exactOptional(),
+  apiVersion: z.string().regex(/^([a-z0-9.-]+\/)?v[a-z0-9]+$/, 'must be a version like v1 or apps/v1'),
+  kind: z.string().regex(/^[A-Z][A-Za-z0-9]*$/, 'must be a kind as in manifests, like Node'),
+  namespace: z.string().min(1).exactOptional(),
+  labelSelector: z.string().min(1).exactOptional(),
+  fieldSelector: z.string().min(1).exactOptional(),
+  freshness: z.strictObject({ path: z.string().min(1), cadenceMs: z.int().min(100).max(2_592_000_000) }).exactOptional(),
+})
+
 /** The config file: every flag by its name, and first values of tunables. Unknown fields are refused by name. */
 export const configFileSchema = z.strictObject({
   host: z.string().exactOptional(),
@@ -27,6 +43,12 @@ export const configFileSchema = z.strictObject({
   dev: z.boolean().exactOptional(),
   'log-level': z.string().exactOptional(),
   settings: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])).exactOptional(),
+  /** Where Kubernetes clusters are and who we are there; without it, as kubectl does. */
+  kubeconfig: z.string().min(1).exactOptional(),
+  watchers: z
+    .array(watcherSchema)
+    .refine((watchers) => new Set(watchers.map(({ id }) => id)).size === watchers.length, 'each id must be there once')
+    .exactOptional(),
   /** Made at the first start if they are not there. */
   meshes: z
     .array(z.strictObject({ name: z.string().min(1), mtls: z.strictObject({ enabledBackend: z.string() }).exactOptional() }))

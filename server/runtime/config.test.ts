@@ -79,6 +79,20 @@ describe('the configuration', () => {
     expect(meshes).toEqual([{ name: 'secure', spec: { mtls: { enabledBackend: 'builtin' } } }])
   })
 
+  it('takes watchers from the file, and refuses what is no id, version or kind by saying what would be', () => {
+    const watcher = 'id: nodes, apiVersion: v1, kind: Node'
+    const read = (text: string) => readConfig(['--config', fileOf(text)], {})
+    expect(read(`kubeconfig: /k\nwatchers: [{ ${watcher}, freshness: { path: .status.lastRun, cadenceMs: 1000 } }]`)).toMatchObject({
+      kubeconfig: '/k',
+      watchers: [{ id: 'nodes', apiVersion: 'v1', kind: 'Node', freshness: { path: '.status.lastRun', cadenceMs: 1000 } }],
+    })
+    expect(() => read(`watchers: [{ ${watcher} }, { ${watcher} }]`)).toThrow(/watchers: each id must be there once$/)
+    expect(() => read('watchers: [{ id: a b, apiVersion: v1, kind: Node }]')).toThrow(/watchers\.0\.id: must be letters/)
+    expect(() => read('watchers: [{ id: a, apiVersion: Node, kind: Node }]')).toThrow(/watchers\.0\.apiVersion: must be a version like v1/)
+    expect(() => read('watchers: [{ id: a, apiVersion: v1, kind: nodes }]')).toThrow(/watchers\.0\.kind: must be a kind as in manifests/)
+    expect(() => read(`watchers: [{ ${watcher}, names: x }]`)).toThrow(/names/)
+  })
+
   const refused: Record<string, readonly [args: readonly string[], says: RegExp]> = {
     'an unknown flag': [['--prot', '1'], /--prot.*--port/],
     'a positional': [['serve'], /serve.*--port/],
@@ -112,7 +126,7 @@ describe('the configuration', () => {
 
   it('refuses an unknown field of the file by name', () => {
     expect(() => readConfig(['--config', fileOf('prot: 1')], {})).toThrow(/prot/)
-    for (const part of ['watchers', 'kuma'])
+    for (const part of ['kuma'])
       expect(() => readConfig(['--config', fileOf(`${part}: []`)], {})).toThrow(new RegExp(`"${part}" is not available in this version`))
   })
 

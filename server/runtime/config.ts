@@ -6,6 +6,7 @@ import type { WebhookConfig } from '../kds/admission-webhook.ts'
 import type { GlobalAddress } from '../kds/zone-connector.ts'
 import type { Mesh } from '../model/kinds/mesh.ts'
 import type { SettingValue } from '../model/views.ts'
+import type { WatcherConfig } from '../kubernetes/watched-kind.ts'
 import { toOverride, toSettingKey } from '../settings/setting-keys.ts'
 import { checkValue } from '../settings/setting-rules.ts'
 import { type ConfigFile, configFileSchema } from './config-schema.ts'
@@ -32,6 +33,9 @@ export interface Config {
   readonly logLevel: LogLevel
   /** First values of tunables, for what nobody changed. */
   readonly settings: Readonly<Record<string, SettingValue>>
+  /** A file; undefined: as kubectl finds it. */
+  readonly kubeconfig: string | undefined
+  readonly watchers: readonly WatcherConfig[]
   /** Made at the start if they are not there. */
   readonly meshes: readonly { readonly name: string; readonly spec: Mesh }[]
 }
@@ -118,6 +122,8 @@ export function readConfig(args: readonly string[], env: Environment): Config {
     dev: isOn('dev'),
     noUi: isOn('no-ui'),
     logLevel: logLevelOf(textOf('log-level')),
+    kubeconfig: file.kubeconfig,
+    watchers: file.watchers ?? [],
     settings: { ...(demo && DEMO_SETTINGS), ...file.settings },
     meshes: file.meshes?.map(({ name, mtls }) => ({ name, spec: mtls === undefined ? {} : { mtls } })) ?? meshesOf(textOf('mode'), demo),
   }
@@ -167,7 +173,7 @@ function readFile(path: string): ConfigFile {
   } catch (error) {
     throw invalid(`the config file ${path} can't be read: ${(error as Error).message.split('\n')[0]}`)
   }
-  for (const part of ['watchers', 'kuma']) {
+  for (const part of ['kuma']) {
     if (typeof content === 'object' && content !== null && part in content)
       throw invalid(`${path}: "${part}" is not available in this version; remove it`)
   }

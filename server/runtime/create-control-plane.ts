@@ -41,6 +41,7 @@ import { createCounters } from './counters.ts'
 import { createKds } from './create-kds.ts'
 import { createDemo } from './create-demo.ts'
 import { createDebugSnapshot } from './debug-snapshot.ts'
+import { createWatchers } from './create-watchers.ts'
 import { createGatePolicy, createLinkTuning } from './link-tuning.ts'
 import { createResourceService } from './resource-service.ts'
 import { createMissingMeshes } from './meshes.ts'
@@ -285,6 +286,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   })
 
   try {
+    await createWatchers({ clock, links, settings, insights: board }, config)
     await settings.load(config.settings)
   } catch (error) {
     await opened.close()
