@@ -9,7 +9,7 @@ export type DecodedLine = { readonly kind: 'line'; readonly text: string } | { r
 
 const LINE_END = 0x0a
 /** An object may have 1.5 MiB in etcd and several times that as JSON; what is longer is nothing we could use. */
-export const MAX_LINE_BYTES = 16 << 20
+const MAX_LINE_BYTES = 16 << 20
 
 export function createLineDecoder(maxLineBytes = MAX_LINE_BYTES): LineDecoder {
   let parts: Buffer[] = []

@@ -15,7 +15,7 @@ export interface ObjectFacts {
 }
 
 /** How long a controller may take to see a new generation before it is late. */
-export const OBSERVE_WITHIN_MS = 10_000
+const OBSERVE_WITHIN_MS = 10_000
 
 /** `now` is the wall clock. */
 export function nextObjectFacts(

@@ -25,7 +25,7 @@ interface Mark {
   readonly owned: number
 }
 
-export const UNKNOWN_WRITER = 'unknown'
+const UNKNOWN_WRITER = 'unknown'
 const TURNS_KEPT = 6
 const NO_MARKS: ReadonlyMap<string, Mark> = new Map()
 const NO_TURNS: readonly WriteTurn[] = []
