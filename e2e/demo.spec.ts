@@ -68,7 +68,7 @@ test('in a conflict storm the page names both writers within seconds, and neithe
     /tidewatch_store_conflicts_total\{writer="identity",lost_to="dataplane-sink",type="DataplaneInsight",severity="benign"\} [1-9]/,
   )
 
-  const { items } = await demo.call<{ items: InsightRow[] }>('insights.list', { limit: 50 })
+  const { items } = await demo.call<{ items: InsightRow[] }>('insights.list', { type: 'DataplaneInsight', limit: 50 })
   const details = await Promise.all(
     items.filter(({ online }) => online).map(({ key }) => demo.call<InsightDetail>('insights.get', { key }).catch(() => undefined)),
   )

@@ -33,7 +33,7 @@ test('a changed interval is in force for every session at once, and cadence and 
   await page.getByRole('button', { name: 'Apply', exact: true }).click()
   await expect(page.getByText(/In effect for all \d+ sessions/).first()).toBeVisible({ timeout: 10_000 })
   await expect(page.getByText('watch it follow')).toBeVisible()
-  const { items } = await tidewatch.call<{ items: InsightRow[] }>('insights.list', { limit: 50 })
+  const { items } = await tidewatch.call<{ items: InsightRow[] }>('insights.list', { type: 'DataplaneInsight', limit: 50 })
   expect(new Set(items.map(({ cadenceMs }) => cadenceMs))).toEqual(new Set([500]))
   await page.goto('/')
   await expect(page.getByText(/every 500 ms|every 0\.5 s/).first()).toBeVisible()
@@ -81,13 +81,15 @@ test.describe('a server that goes away', () => {
   test('and is restarted under an open page leaves no hole: the page says so, reconnects, and shows what is true now', async ({ page }) => {
     const tidewatch = await startTidewatch()
     await tidewatch.startFleet({ dataplanes: 5, seed: 5 })
-    await page.goto(`${tidewatch.url}/insights`)
+    await page.goto(`${tidewatch.url}/insights?type=DataplaneInsight`)
     await expect(page.getByRole('row').nth(5)).toContainText('fresh', { timeout: 15_000 })
     const loadedAt = await page.evaluate(() => performance.timeOrigin)
     await tidewatch.restart('SIGKILL')
     await expect(page.getByRole('status', { name: pill })).toContainText('Live', { timeout: 3_000 })
     const second = await tidewatch.startFleet({ dataplanes: 2, seed: 77 })
-    await expect.poll(async () => (await tidewatch.call<{ total: number }>('insights.list')).total, { timeout: 15_000 }).toBe(7)
+    await expect
+      .poll(async () => (await tidewatch.call<{ total: number }>('insights.list', { type: 'DataplaneInsight' })).total, { timeout: 15_000 })
+      .toBe(7)
     await page
       .getByRole('button', { name: /refresh order/ })
       .click({ timeout: 3_000 })

@@ -13,6 +13,8 @@ const root = join(import.meta.dirname, '..')
 export interface Tidewatch {
   readonly url: string
   readonly xds: string
+  /** Null in a zone. */
+  readonly kds: string | null
   /** Any signal, SIGSTOP and SIGKILL included. */
   signal(name: NodeJS.Signals): void
   /** Ends it as asked and starts it again on the same ports and store. */
@@ -31,6 +33,7 @@ interface Listening {
   readonly msg: 'listening'
   readonly url: string
   readonly xds: string
+  readonly kds: string | null
   readonly pid: number
 }
 
@@ -48,14 +51,14 @@ export async function startTidewatch({ flags = [], file = 'server/main.ts', conf
   const configPath = join(dataDir, 'config.yaml')
   if (config !== undefined) writeFileSync(configPath, config)
   const configFlags = config === undefined ? [] : ['--config', configPath]
-  let { child, listening } = await launch('0', '0')
-  const { url, xds } = listening
-  return { url, xds, signal: (name) => void child.kill(name), restart, startFleet, call, mutate, stop }
+  let { child, listening } = await launch('0', '0', '0')
+  const { url, xds, kds } = listening
+  return { url, xds, kds, signal: (name) => void child.kill(name), restart, startFleet, call, mutate, stop }
 
-  async function launch(port: string, xdsPort: string) {
+  async function launch(port: string, xdsPort: string, kdsPort: string) {
     const started = spawn(
       process.execPath,
-      [file, ...configFlags, '--port', port, '--xds-port', xdsPort, '--kds-port', '0', '--data-dir', dataDir, ...flags],
+      [file, ...configFlags, '--port', port, '--xds-port', xdsPort, '--kds-port', kdsPort, '--data-dir', dataDir, ...flags],
       {
         cwd: root,
         stdio: ['ignore', 'pipe', process.env['E2E_SERVER_LOG'] === undefined ? 'ignore' : 'inherit'],
@@ -66,7 +69,7 @@ export async function startTidewatch({ flags = [], file = 'server/main.ts', conf
 
   async function restart(signal: NodeJS.Signals) {
     await end(child, signal)
-    ;({ child, listening } = await launch(portOf(url), portOf(`http://${xds}`)))
+    ;({ child, listening } = await launch(portOf(url), portOf(`http://${xds}`), kds === null ? '0' : portOf(`http://${kds}`)))
   }
 
   async function startFleet({ dataplanes, seed, meshes = 'default' }: Parameters<Tidewatch['startFleet']>[0]) {

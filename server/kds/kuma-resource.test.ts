@@ -49,6 +49,56 @@ describe('resources between control planes', () => {
     expect(spec).toMatchObject({ networking: { inbound: [{ port: 18_009, servicePort: 18_009 }] } })
   })
 
+  it('of a data plane’s status are read as the zone observed it, whoever made the zone', () => {
+    const insights = recorded('2.14')
+      .filter(({ type_url }) => type_url === 'DataplaneInsight')
+      .flatMap(({ type_url, resources }) => resources.map(({ resource }) => codec.decode(type_url, resource as WireAny).spec))
+    for (const insight of insights) expect(insight).toMatchObject({ subscriptions: expect.any(Array) as unknown[] })
+    const ours = {
+      subscriptions: [
+        {
+          id: 's',
+          instance: 'i',
+          variant: 'sotw',
+          connectedAt: 1_500,
+          disconnectedAt: 2_000,
+          generation: 7,
+          types: { LDS: { sent: 2, acked: 1, nacked: 1, lastAt: 1_700, rejection: { reason: 'bad', since: 1_600 } } },
+        },
+      ],
+      mtls: { certificateExpiresAt: 9_000, certificateRegeneratedAt: 1_000, certificateRegenerations: 2, issuedBackend: 'builtin' },
+    }
+    const crossed = specs.encode('DataplaneInsight', ours)
+    expect(crossed.type_url).toBe('type.googleapis.com/kuma.mesh.v1alpha1.DataplaneInsight')
+    expect(specs.decode(crossed)).toEqual({ ...ours, subscriptions: [{ ...ours.subscriptions[0], generation: 0 }] })
+    const others = protos.message('kuma.mesh.v1alpha1.DataplaneInsight').serialize({
+      subscriptions: [
+        {
+          id: 's',
+          control_plane_instance_id: 'cp',
+          connect_time: { seconds: 10, nanos: 5e8 },
+          status: {
+            last_update_time: { seconds: 11 },
+            lds: { responses_sent: 1, responses_rejected: 1 },
+            cds: { responses_sent: 2, responses_acknowledged: 2 },
+          },
+          version: { envoy: { version: '1.40.0' } },
+        },
+      ],
+    })
+    expect(specs.decode({ type_url: crossed.type_url, value: others })).toMatchObject({
+      subscriptions: [
+        {
+          id: 's',
+          instance: 'cp',
+          connectedAt: 10_500,
+          agent: 'envoy 1.40.0',
+          types: { CDS: { sent: 2, acked: 2 }, LDS: { nacked: 1, rejection: { since: 11_000 } } },
+        },
+      ],
+    })
+  })
+
   it('carry along what we would write otherwise: unknown fields, another notation, a message that is not ours', () => {
     const roundTrip = (type: string, any: WireAny) => specs.encode(type, specs.decode(any))
     const spaced = { type_url: '', value: Buffer.from('{ "to": [1.50] }') }

@@ -1,3 +1,6 @@
+import type { DataplaneInsight__Output } from '../gen/kuma/mesh/v1alpha1/DataplaneInsight.ts'
+import type { DataplaneInsight } from '../model/insight.ts'
+import { fromWireInsight, toWireInsight } from './dataplane-insight-codec.ts'
 import { KUMA_PACKAGE, type KdsProtos } from './protos.ts'
 
 /** What an Any carries. */
@@ -24,7 +27,7 @@ interface Carried {
 
 const TYPE_PREFIX = 'type.googleapis.com/'
 /** Types whose spec crosses as protobuf and that we read. */
-const READ: ReadonlySet<string> = new Set(['Mesh', 'Dataplane'])
+const READ: ReadonlySet<string> = new Set(['Mesh', 'Dataplane', 'DataplaneInsight'])
 
 export function createSpecCodec(protos: Pick<KdsProtos, 'message'>): SpecCodec {
   return {
@@ -47,13 +50,15 @@ export function createSpecCodec(protos: Pick<KdsProtos, 'message'>): SpecCodec {
     if (type_url === '') return readJson(value)
     const type = shortTypeOf(type_url)
     if (type === undefined || !READ.has(type)) return undefined
-    return withoutNothing(protos.message(`${KUMA_PACKAGE}.${type}`).deserialize(value)) as object
+    const content = protos.message(`${KUMA_PACKAGE}.${type}`).deserialize(value)
+    return type === 'DataplaneInsight' ? fromWireInsight(content as DataplaneInsight__Output) : (withoutNothing(content) as object)
   }
 
   function write(type: string, spec: object): WireAny {
     if (!READ.has(type)) return { type_url: '', value: Buffer.from(toWireJson(spec)) }
     const name = `${KUMA_PACKAGE}.${type}`
-    return { type_url: TYPE_PREFIX + name, value: protos.message(name).serialize(spec) }
+    const content = type === 'DataplaneInsight' ? toWireInsight(spec as DataplaneInsight) : spec
+    return { type_url: TYPE_PREFIX + name, value: protos.message(name).serialize(content) }
   }
 }
 

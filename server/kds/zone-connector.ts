@@ -101,6 +101,8 @@ export function createZoneConnector(deps: ZoneConnectorDeps, options: ZoneConnec
       const channel = openChannel(options.global)
       const ending = new AbortController()
       const done = Promise.withResolvers<void>()
+      // It may be over before anybody waits for it.
+      done.promise.catch(() => undefined)
       const stop = (failure?: unknown) => (failure === undefined ? done.resolve() : done.reject(failure))
       const onAbort = () => stop(attempt.signal.reason)
       attempt.signal.addEventListener('abort', onAbort, { once: true })
