@@ -15,6 +15,7 @@ export interface Tidewatch {
   readonly xds: string
   /** Null in a zone. */
   readonly kds: string | null
+  readonly dataDir: string
   /** Any signal, SIGSTOP and SIGKILL included. */
   signal(name: NodeJS.Signals): void
   /** Ends it as asked and starts it again on the same ports and store. */
@@ -53,7 +54,7 @@ export async function startTidewatch({ flags = [], file = 'server/main.ts', conf
   const configFlags = config === undefined ? [] : ['--config', configPath]
   let { child, listening } = await launch('0', '0', '0')
   const { url, xds, kds } = listening
-  return { url, xds, kds, signal: (name) => void child.kill(name), restart, startFleet, call, mutate, stop }
+  return { url, xds, kds, dataDir, signal: (name) => void child.kill(name), restart, startFleet, call, mutate, stop }
 
   async function launch(port: string, xdsPort: string, kdsPort: string) {
     const started = spawn(

@@ -107,4 +107,10 @@ describe('what is wrong', () => {
     expect(titleOf(0, 2)).toBe('2 clients dropped in the last minute')
     expect(titleOf(2, 1)).toBe('2 pages or scripts cannot keep up, 1 client dropped in the last minute')
   })
+
+  it('is told once when the store does not answer, not again with each sink that hears the same', () => {
+    const message = 'the disk is full'
+    const sinks = [{ name: 'dataplane', lastError: { message, at: 43 } } as SinkRow]
+    expect(problems({ storeProblem: { message, since: 42 }, sinks }).map(({ id }) => id)).toEqual(['store'])
+  })
 })

@@ -43,8 +43,9 @@ export function problemsOf(counters: Counters): readonly Problem[] {
       since: storeSlow.since,
       link: null,
     })
+  // A store that does not answer is told once, not again with each sink that hears the same.
   for (const { name, lastError } of sinks)
-    if (lastError !== null)
+    if (lastError !== null && lastError.message !== storeProblem?.message)
       problems.push({
         id: `sink ${name}`,
         severity: 'bad',

@@ -1,7 +1,9 @@
 /**
  * The simulated fleet, a process of its own that speaks real xDS:
  *
- *   node server/demo/fleet.ts --xds 127.0.0.1:7678 [--dataplanes 200] [--meshes default,shop] [--seed 1]
+ *   node server/demo/fleet.ts --xds 127.0.0.1:7678 [--dataplanes 200] [--meshes default,shop] [--seed 1] [--calm]
+ *
+ * --calm: none flaps, or leaves and comes back, by itself.
  *
  * Started with an IPC channel it takes { kind: 'set', fault, active } and sends { kind: 'faults', faults } at the start and
  * after each change, and ends when the channel closes.
@@ -22,6 +24,7 @@ interface FleetOptions {
   readonly count: number
   readonly meshes: readonly string[]
   readonly seed: number
+  readonly isCalm: boolean
 }
 
 async function main(): Promise<void> {
@@ -48,7 +51,7 @@ async function main(): Promise<void> {
   process.stderr.write(`fleet: ${options.count} simulated data planes in ${options.meshes.join(', ')} connect to ${options.xds}\n`)
   announce()
 
-  const running = [faults.run(ending.signal)]
+  const running = options.isCalm ? [] : [faults.run(ending.signal)]
   for (const [index, dataPlane] of fleet.entries()) {
     if (index % 20 === 19) await clock.sleep((1000 * 20) / CONNECTS_PER_SECOND, ending.signal).catch(() => undefined)
     if (ending.signal.aborted) break
@@ -72,6 +75,7 @@ function readOptions(args: readonly string[]): FleetOptions | string {
         dataplanes: { type: 'string', default: '200' },
         meshes: { type: 'string', default: 'default' },
         seed: { type: 'string', default: '1' },
+        calm: { type: 'boolean', default: false },
       },
     })
     const count = Number(values.dataplanes)
@@ -83,7 +87,7 @@ function readOptions(args: readonly string[]): FleetOptions | string {
       return `--dataplanes must be a whole number from 1 to ${MOST}, not "${values.dataplanes}"`
     if (!Number.isInteger(seed) || seed < 0) return `--seed must be a whole number from 0 on, not "${values.seed}"`
     if (meshes.length === 0) return '--meshes needs at least one name, for example --meshes default,shop'
-    return { xds: values.xds, count, meshes, seed }
+    return { xds: values.xds, count, meshes, seed, isCalm: values.calm }
   } catch (error) {
     return (error as Error).message
   }

@@ -73,6 +73,20 @@ async function put(name: string, over: Partial<Subscription> = {}, mesh = 'defau
 const update = (present: Resource<DataplaneInsight>, over: Partial<Subscription>) =>
   store.update<DataplaneInsight>({ ...present, spec: { subscriptions: [subscription(over)] } }, sinkWrites)
 const rowOf = (name: string) => board.rows([keyOf(name)])[0]
+
+describe('what was deleted', () => {
+  it('leaves nothing of its past behind, whatever it was', async () => {
+    await start()
+    for (const key of [keyOf('a'), { type: 'Dataplane', mesh: 'default', name: 'a' }])
+      ledger.written({ key, writer: 'w', instance: 'i', version: '1', at: 0 })
+    await put('a')
+    await clock.advance(0)
+    expect(ledger.sizes().pasts).toBe(2)
+    await store.delete({ type: 'Dataplane', mesh: 'default', name: 'a' }, sinkWrites)
+    await clock.advance(0)
+    expect(ledger.sizes()).toEqual({ pasts: 0, stories: 0 })
+  })
+})
 const namesIn = (filter: Parameters<InsightBoard['order']>[0]) => board.order(filter).keys.map(({ name }) => name)
 
 describe('the board', () => {

@@ -119,6 +119,8 @@ export function createInsightBoard({ store, clock, ledger, tempos }: InsightBoar
       // Seen to move now: the clock of whoever wrote it may be another one.
       else if (change.kind === 'put') put(change.resource, now())
       else if (entries.get(toKeyString(change.key))?.version === change.version) remove(change.key)
+      // Other writers' resources have a past, too, and it goes with them.
+      else if (!cadences.has(change.key.type)) ledger.forget(change.key)
     }
   }
 

@@ -11,7 +11,6 @@ import { openSqliteStore } from './sqlite-store.ts'
 import { CONTRACT_INSTANCE, contractKinds } from './testing/contract-kinds.ts'
 
 const FLUSHER = join(import.meta.dirname, 'testing', 'flusher.ts')
-const KILLS = 5
 /** Part of util-linux: changes the limits of a running process. */
 const PRLIMIT = 'prlimit'
 
@@ -196,48 +195,10 @@ describe('a SQLite store whose commits fail', () => {
   })
 })
 
-describe('a process killed in the middle of flushing', () => {
-  it(`loses no acknowledged write, starts clean, and never goes back in versions, ${KILLS} times over`, { timeout: 120_000 }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tidewatch-kill-'))
-    try {
-      const acknowledged = new Map<string, { version: number; round: number }>()
-      let highest = 0
-      for (let kill = 0; kill < KILLS; kill++) {
-        for (const { name, version, round } of await flushUntilKilled(folder, 150 + kill * 130)) {
-          expect(version).toBeGreaterThan(highest)
-          acknowledged.set(name, { version, round })
-        }
-        const store = await openSqliteStore(folder, { clock: createFakeClock(), kinds: contractKinds, instance: CONTRACT_INSTANCE })
-        for (const [name, { version, round }] of acknowledged) {
-          const stored = await store.get<{ round: number }>({ type: 'Child', mesh: 'm', name })
-          expect(Number(stored.version)).toBeGreaterThanOrEqual(version)
-          expect(stored.spec.round).toBeGreaterThanOrEqual(round)
-          highest = Math.max(highest, Number(stored.version))
-        }
-        await store.close()
-      }
-      expect(acknowledged.size).toBeGreaterThan(0)
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
-  })
-})
-
 interface Acknowledged {
   readonly name: string
   readonly version: number
   readonly round: number
-}
-
-/** Runs the flusher and kills it `afterMs` after its first acknowledged batch; gives what it said was stored. */
-async function flushUntilKilled(folder: string, afterMs: number): Promise<readonly Acknowledged[]> {
-  const flusher = startFlusher(folder)
-  await flusher.says(/^\[/)
-  setTimeout(() => flusher.child.kill('SIGKILL'), afterMs)
-  await flusher.closed
-  expect(flusher.child.signalCode).toBe('SIGKILL')
-  // The last line may be cut off by the kill: then nobody was told.
-  return flusher.lines.filter((line) => line.endsWith(']')).flatMap((line) => JSON.parse(line) as Acknowledged[])
 }
 
 function startFlusher(folder: string, { fileLimitKiB }: { readonly fileLimitKiB?: number } = {}) {
