@@ -51,6 +51,7 @@ function read(feed: LiveFeed, scope: LiveScope, connection: object = {}) {
 const keysOf = (names: readonly string[]): readonly ResourceKey[] => names.map(insightKey)
 
 function expectNothingLeft(feed: LiveFeed): void {
+  expect(fake.controlPlane.readers.read().stalled).toBe(0)
   expect(feed.size()).toBe(0)
   expect(fake.board.listeners()).toBe(0)
   expect(clock.pending()).toBe(0)
@@ -152,9 +153,11 @@ describe('createLiveFeed', () => {
     fake.board.remove(insightKey('b'))
     await clock.advance(60_000)
     expect(reader.take()).toEqual([])
+    expect(fake.controlPlane.readers.read().stalled).toBe(1)
 
     reader.bufferedBytes = 0
     await clock.advance(250)
+    expect(fake.controlPlane.readers.read().stalled).toBe(0)
     expect(reader.take()).toMatchObject([{ kind: 'snapshot', insights: [{ version: '2' }], counters: { insightsTotal: 1 } }])
     fake.board.put(insightRow('b'))
     await clock.advance(250)

@@ -57,6 +57,15 @@ const session: SessionRow = {
   types: [],
 }
 
+describe('debug', () => {
+  it('tells the sizes of all that grows with sessions and readers', async () => {
+    fake.sessions.set('s-1', session)
+    const { sizes, memory } = await call().debug.snapshot()
+    expect(sizes).toEqual({ 'sessions.all': 1, 'live.subscriptions': 0 })
+    expect(memory.rss).toBeGreaterThan(memory.heapUsed)
+  })
+})
+
 describe('insights', () => {
   it('gives rows in the order asked for and leaves out those that are gone', async () => {
     for (const name of ['a', 'b']) fake.board.put(insightRow(name))

@@ -9,6 +9,14 @@ export const debugRouter = router({
       now: ctx.controlPlane.clock.now(),
       memory: { rss, heapUsed, external },
       sizes: { ...ctx.controlPlane.debugSnapshot(), 'live.subscriptions': ctx.live.size() },
+      /** What keeps the event loop busy, by Node's name for it: timers are `Timeout`. */
+      resources: countsOf(process.getActiveResourcesInfo()),
     }
   }),
 })
+
+function countsOf(names: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+  return counts
+}
