@@ -7,7 +7,7 @@ export default defineConfig({
         // Not isolated: importing a module does nothing, and this is where that is under test.
         test: {
           name: 'unit',
-          include: ['{server,components,app,tools,scripts}/**/*.test.{ts,tsx}'],
+          include: ['{server,components,app,tools,scripts,bench}/**/*.test.{ts,tsx}'],
           exclude: ['**/*.wire.test.ts', 'node_modules/**', '.next/**'],
           pool: 'threads',
           isolate: false,

@@ -1,3 +1,4 @@
+import type { Bench } from '../harness.ts'
 import { exponentialPolicy, type LinkPolicy } from '../../server/link/link-policy.ts'
 import { type Arm, type OutageResult, simulateOutage } from '../../server/link/testing/outage.ts'
 import { plainPolicy, plainProbes } from '../../server/link/testing/scripted-connector.ts'
@@ -35,7 +36,7 @@ const noBackoff: LinkPolicy = { ...eachForItself, delayMs: () => 0 }
 /** Without backoff a second says it all; a refusal that takes 10 ms is slow for one. */
 const NO_BACKOFF = { downMs: 1_000, refusedMs: 10 }
 
-export async function benchHerdGuard(): Promise<HerdGuardBench> {
+async function benchHerdGuard(): Promise<HerdGuardBench> {
   const arms = new Map<string, OutageResult[]>()
   const add = async (name: string, arm: Arm, seed: number) => {
     const outage = { watchers: WATCHERS, downMs: DOWN_MS + seed * SHIFT_MS, seed, ...(name === 'no backoff' && NO_BACKOFF) }
@@ -94,4 +95,12 @@ export async function benchHerdGuard(): Promise<HerdGuardBench> {
       arms.entries().map(([name, results]) => [name, Math.max(...results.map((result) => result.peakRequestsPerSecond))]),
     ),
   }
+}
+
+export const herdGuardBench: Bench = {
+  name: 'herd-guard',
+  async run() {
+    const { pairs } = await benchHerdGuard()
+    return pairs
+  },
 }

@@ -35,7 +35,7 @@ export interface SyncSenderDeps {
   /** In the order they go: owners before what they own. */
   readonly types: readonly string[]
   readonly hashSuffix: boolean
-  /** How long changes are gathered. */
+  /** How often at most changes are sent; the first after a quiet time goes at once. */
   readonly flushIntervalMs: () => number
   readonly fullResyncMs: () => number
   readonly write: (answer: SyncAnswer) => void
@@ -49,6 +49,8 @@ export interface SyncSenderDeps {
 
 /** First requests come all at once, in no order: they are gathered for a moment and answered owners first. */
 const OPENING_MS = 20
+/** What belongs together is made within moments: a mesh and its policies go in one flush. */
+const BATCH_MS = 50
 /** Types that ended an earlier connection wait for the others at most so long. */
 const OPEN_LAST_WITHIN_MS = 10_000
 
@@ -69,22 +71,23 @@ export function createSyncSender(deps: SyncSenderDeps): SyncSender {
   const sentAt = new Map<string, { readonly type: string; readonly since: number }>()
   const timers = new Map<'opening' | 'flush' | 'retry' | 'resync', Timer>()
   let changedAt: number | undefined
+  let pushedAt = -Infinity
   let isStopped = false
   delivery.opened()
   arm('resync', openedAt + deps.fullResyncMs(), fullResync)
 
   return {
     handle(type, request) {
-      if (!types.includes(type) || !directory.owns(type)) return
-      if (opened.has(type)) settle(type, request)
-      else {
-        opening.set(type, request)
-        if (!timers.has('opening')) arm('opening', clock.monotonic() + OPENING_MS, open)
-      }
+      if (!types.includes(type)) return
+      if (opened.has(type)) return settle(type, request)
+      // What is not ours stays unanswered until it is.
+      opening.set(type, request)
+      if (directory.owns(type) && !timers.has('opening')) arm('opening', clock.monotonic() + OPENING_MS, open)
     },
     changed() {
       changedAt ??= clock.monotonic()
-      if (!timers.has('flush')) arm('flush', changedAt + deps.flushIntervalMs(), push)
+      if (!timers.has('opening') && [...opening.keys()].some(directory.owns)) arm('opening', clock.monotonic() + OPENING_MS, open)
+      if (!timers.has('flush')) arm('flush', Math.max(changedAt + BATCH_MS, pushedAt + deps.flushIntervalMs()), push)
     },
     resync(type) {
       delivery.release(type)
@@ -108,14 +111,15 @@ export function createSyncSender(deps: SyncSenderDeps): SyncSender {
     for (const type of types) {
       const request = opening.get(type)
       const mayWait = clock.monotonic() - openedAt < OPEN_LAST_WITHIN_MS
-      if (request === undefined || (mayWait && !delivery.mayOpen(type))) continue
+      if (request === undefined || !directory.owns(type) || (mayWait && !delivery.mayOpen(type))) continue
       opening.delete(type)
       opened.add(type)
       takeTurn(type)
       write(session.handle(type, request))
       takeTurns()
     }
-    if (opening.size > 0) arm('opening', Math.max(openedAt + OPEN_LAST_WITHIN_MS, clock.monotonic() + OPENING_MS), open)
+    if ([...opening.keys()].some(directory.owns))
+      arm('opening', Math.max(openedAt + OPEN_LAST_WITHIN_MS, clock.monotonic() + OPENING_MS), open)
     deps.onStatus()
   }
 
@@ -129,14 +133,16 @@ export function createSyncSender(deps: SyncSenderDeps): SyncSender {
     }
     write(session.handle(type, request))
     takeTurns()
-    if (opening.size > 0 && [...opening.keys()].some(delivery.mayOpen)) open()
+    if ([...opening.keys()].some((each) => directory.owns(each) && delivery.mayOpen(each))) open()
     armRetry()
     deps.onStatus()
   }
 
   function push() {
+    const answers = session.push()
+    if (answers.length > 0) pushedAt = clock.monotonic()
+    write(answers)
     changedAt = undefined
-    write(session.push())
     takeTurns()
     armRetry()
     deps.onStatus()

@@ -33,6 +33,16 @@ describe('a global and its zones', () => {
     expect(east.ends).toEqual([])
   })
 
+  it('sync a type of which there was none when they connected', async () => {
+    const g = await global()
+    await g.store.create({ key: meshKey('demo'), spec: {} }, byOperator)
+    const east = await zone(g.address, 'east')
+    await isSame(g, east)
+    await g.store.create({ key: { type: 'MeshTrace', mesh: 'demo', name: 'all' }, spec: { default: {} } }, byOperator)
+    await soon(async () => expect(await contentOf(east.store, ['MeshTrace'])).toEqual(['MeshTrace demo/all {"default":{}}']))
+    expect(east.ends).toEqual([])
+  })
+
   it('keep apart what two zones call by one name', async () => {
     const g = await global()
     await g.store.create({ key: meshKey('demo'), spec: {} }, byOperator)

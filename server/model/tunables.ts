@@ -52,7 +52,11 @@ export const tunables = {
     [100, 3_600_000],
     'How often the status of every mesh is computed anew, changed or not. At least the shortest time between two.',
   ),
-  'kds.flushIntervalMs': ms(1_000, [20, 600_000], 'How long changes for a zone are gathered before they are sent.'),
+  'kds.flushIntervalMs': ms(
+    1_000,
+    [20, 600_000],
+    'How often at most changes are sent to a zone when there are many; the first goes at once.',
+  ),
   'kds.fullResyncMs': ms(60_000, [1_000, 3_600_000], 'How often all that a zone should have is compared with what it has acknowledged.'),
   'kds.nackBackoffMs': ms(
     5_000,

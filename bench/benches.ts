@@ -1,0 +1,6 @@
+import type { Bench } from './harness.ts'
+import { kdsBench } from './kds/kds.ts'
+import { herdGuardBench } from './link/herd-guard.ts'
+
+/** All there are, in the order they run. */
+export const benches: readonly Bench[] = [herdGuardBench, kdsBench]
