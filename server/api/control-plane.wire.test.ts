@@ -78,7 +78,9 @@ it('shows an insight as soon as it is stored, follows each write of it, and sees
   const { client, close } = connect('ada')
   const frames: LiveFrame[] = []
   client.live.subscribe({ counters: true, insights: [key] }, { onData: (frame) => frames.push(frame) })
-  await expect.poll(() => frames[0]).toMatchObject({ kind: 'snapshot', insights: [], counters: { insightsTotal: 0 } })
+  await expect
+    .poll(() => frames[0])
+    .toMatchObject({ kind: 'snapshot', insights: [], counters: { summary: { DataplaneInsight: { fresh: 0, unknown: 0 } } } })
 
   const stored = await storeInsight()
   const versions = () =>
@@ -91,7 +93,7 @@ it('shows an insight as soon as it is stored, follows each write of it, and sees
   await expect.poll(() => versions().at(-1)).toBe(written.version)
   await expect
     .poll(() => frames.findLast((frame) => frame.kind === 'upsert' && frame.key === 'counters'))
-    .toMatchObject({ value: { insightsTotal: 1 } })
+    .toMatchObject({ value: { summary: { DataplaneInsight: { fresh: 1 } } } })
 
   await core.store.delete({ ...key, type: 'Dataplane' }, writer)
   await expect.poll(() => frames.findLast(({ kind }) => kind === 'remove')).toMatchObject({ key })
@@ -113,7 +115,12 @@ it('lets two operators change a setting, one after the other only', async () => 
     .catch((error: unknown) => error)
   expect(outside).toMatchObject({ data: { code: 'invalid', details: { range: { min: 100, max: 600_000 } } } })
   expect((await grace.client.settings.history.query()).items).toMatchObject([{ by: 'ada', from: 10_000, to: 1_000, reason: 'rush hour' }])
-  expect((await grace.client.sinks.list.query()).items).toMatchObject([{ name: 'dataplane' }])
+  expect((await grace.client.sinks.list.query()).items).toMatchObject([
+    { name: 'dataplane' },
+    { name: 'zone' },
+    { name: 'mesh' },
+    { name: 'instance' },
+  ])
   await Promise.all([ada.close(), grace.close()])
   await expectNothingLeft()
 })
@@ -128,7 +135,7 @@ it('tells who it is and what there is before anything has connected', async () =
   })
   expect((await client.sessions.list.query()).items).toEqual([])
   expect((await client.conflicts.matrix.query()).cells).toEqual([])
-  expect((await client.insights.order.query({ sort: 'worst' })).keys).toEqual([])
+  expect((await client.insights.order.query({ sort: 'worst', type: 'DataplaneInsight' })).keys).toEqual([])
   expect((await client.overview.counters.query()).counters.storeProblem).toBeNull()
   expect(await client.demo.list.query().catch((error: unknown) => error)).toMatchObject({ data: { code: 'not_found' } })
   await close()
