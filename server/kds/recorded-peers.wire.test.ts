@@ -107,6 +107,66 @@ describe.each(['3.0', '2.14'] as const)('a recorded session of Kuma %s', (versio
   })
 })
 
+describe('a zone of another kind', () => {
+  const node = { id: 'kuma', metadata: { fields: { features: { listValue: { values: [{ stringValue: 'hash-suffix' }] } } } } }
+
+  it('that refuses without naming anybody makes each a suspect, until they were tried one by one', async () => {
+    const global = started(await startGlobal({ nackBackoffMs: 100 }))
+    await global.store.create({ key: meshKey('demo'), spec: {} }, byOperator)
+    for (const name of ['a', 'b', 'good']) await global.store.create(timeout(name, 'demo', name === 'good' ? '5s' : '4s'), byOperator)
+    const sizes: number[] = []
+    const zone = openRawZone(protos, global.address, {
+      zone: 'kuma',
+      onResponse({ type_url, nonce, resources }, peer) {
+        if (type_url === 'MeshTimeout') sizes.push(resources.length)
+        const bad = resources.filter(({ resource }) => resource?.value.includes('"4s"')).length
+        const error_detail = { code: 0, message: Array.from({ length: bad }, () => 'spec.to[0].default: must be greater').join('\n') }
+        // It repeats its subscription, which asks for nothing new.
+        peer.request({
+          type_url,
+          response_nonce: nonce,
+          node: { id: 'kuma' },
+          ...(bad > 0 && { error_detail, resource_names_subscribe: ['*'] }),
+        })
+      },
+    })
+    stopped.push({ stop: () => Promise.resolve(zone.cut()) })
+    const refused = () => global.sessions.list().find(({ direction }) => direction === 'down')?.refused ?? []
+    const rest = { resource_names_subscribe: ['*'], node }
+    for (const type_url of ['Mesh', 'MeshTimeout']) zone.request({ type_url, ...rest })
+    await soon(() => expect(refused().map(({ oneOf }) => oneOf)).toEqual([3, 3, 3]))
+    await soon(() =>
+      expect(refused().map(({ name, oneOf }) => [name.split('-')[0], oneOf])).toEqual([
+        ['a', 1],
+        ['b', 1],
+      ]),
+    )
+    expect(sizes.slice(0, 4)).toEqual([3, 1, 1, 1])
+  })
+
+  it('that opens a second stream has its first one ended: it hangs', async () => {
+    const global = started(await startGlobal())
+    const open = () => {
+      const zone = openRawZone(protos, global.address, { zone: 'kuma' })
+      stopped.push({ stop: () => Promise.resolve(zone.cut()) })
+      zone.request({ type_url: 'Mesh', resource_names_subscribe: ['*'], node })
+      return zone
+    }
+    const first = open()
+    await soon(() => expect(first.responses).toHaveLength(1))
+    const second = open()
+    await soon(() => expect([first.isOver(), second.responses.length]).toEqual([true, 1]))
+    expect(global.sessions.list().filter(({ direction }) => direction === 'down')).toHaveLength(1)
+  })
+
+  it('that does not say which zone it is is refused, with what would be right', async () => {
+    const global = started(await startGlobal())
+    const zone = openRawZone(protos, global.address, { zone: 'Not A Name' })
+    await soon(() => expect(zone.isOver()).toBe(true))
+    expect(global.sessions.list()).toEqual([])
+  })
+})
+
 describe('a global that ends its streams cleanly', () => {
   it('has disconnected: everything is connected again', async () => {
     const global = started(await startRawGlobal(protos))

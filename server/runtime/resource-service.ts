@@ -6,6 +6,7 @@ import { kumaTypes } from '../model/kuma-types.ts'
 import { ORIGIN_LABEL, ZONE_LABEL } from '../model/origin.ts'
 import { formatKey, type Resource, type ResourceDraft, type ResourceKey, type Version } from '../model/resource.ts'
 import { fromRestForm, type RestForm, toRestForm } from '../model/rest-form.ts'
+import { isSameStored } from '../store/json-value.ts'
 import type { ResourceStore, Write } from '../store/resource-store.ts'
 
 /** Meshes, policies and data planes, as operators read and write them. */
@@ -63,10 +64,11 @@ export function createResourceService({ store, kinds, role }: ResourceServiceDep
       if (present === undefined) return { outcome: 'created', resource: show(await create(draft)) }
       checkOurs(present)
       const next: Resource = { ...present, spec: draft.spec, labels: draft.labels ?? present.labels }
+      if (isSameStored(next.spec, present.spec) && isSameStored(next.labels, present.labels))
+        return { outcome: 'unchanged', resource: show(present) }
       const [result] = await store.writeBatch([{ kind: 'update', resource: next }], { writer: WRITER })
       if (result?.ok !== true) throw result?.error ?? new CoreError('internal', 'the store gave no answer')
-      const stored = result.resource ?? next
-      return { outcome: stored.version === present.version ? 'unchanged' : 'updated', resource: show(stored) }
+      return { outcome: 'updated', resource: show(result.resource ?? (await store.get(draft.key))) }
     },
     async delete(key, { expectedVersion }) {
       writableKind(key.type)
