@@ -31,6 +31,8 @@ export interface DemoDeps {
 
 const DATA_PLANES = 200
 const ZONES = ['east', 'west']
+/** Each zone has last flushes of its own. */
+const ZONES_END_WITHIN_MS = 5_000
 /** The mesh whose policies come to a zone that refuses the mesh itself. */
 const LATE_MESH = { type: 'Mesh', mesh: '', name: 'late' }
 
@@ -48,6 +50,7 @@ export function createDemo({ config, settings, resources, xds, kds, ...deps }: D
     {
       what: 'what simulates zones',
       entry: join(import.meta.dirname, '../demo/zones.ts'),
+      endWithinMs: ZONES_END_WITHIN_MS,
       args: () => ['--kds', kds(), '--zones', ZONES.join(','), '--data-dir', config.dataDir],
     },
   )

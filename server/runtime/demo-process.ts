@@ -27,6 +27,8 @@ export interface DemoProcessOptions {
   readonly entry: string
   /** Asked at each start. */
   readonly args: () => readonly string[]
+  /** How long it may take to end after SIGTERM before it is killed; default a second. */
+  readonly endWithinMs?: number
 }
 
 /** Several as one: each knows its own switches. */
@@ -60,7 +62,10 @@ interface FaultsMessage {
   readonly faults: readonly DemoFault[]
 }
 
-export function createDemoProcess(deps: DemoProcessDeps, { what, entry, args }: DemoProcessOptions): DemoProcess {
+export function createDemoProcess(
+  deps: DemoProcessDeps,
+  { what, entry, args, endWithinMs = END_WITHIN_MS }: DemoProcessOptions,
+): DemoProcess {
   const { clock, random, log, alongside } = deps
   let child: ChildProcess | undefined
   let faults: readonly DemoFault[] = []
@@ -123,7 +128,7 @@ export function createDemoProcess(deps: DemoProcessDeps, { what, entry, args }: 
       let deadline: Timer | undefined
       const onAbort = () => {
         started.kill('SIGTERM')
-        deadline = clock.at(clock.monotonic() + END_WITHIN_MS, () => started.kill('SIGKILL'))
+        deadline = clock.at(clock.monotonic() + endWithinMs, () => started.kill('SIGKILL'))
       }
       const ended = (outcome: number | string | null) => {
         signal.removeEventListener('abort', onAbort)

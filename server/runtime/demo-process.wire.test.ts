@@ -66,7 +66,7 @@ describe('the simulated fleet of the demo', () => {
     const fleet = start('')
     expect(fleet.list()).toEqual([])
     await isThere(fleet)
-    expect(fleet.list()[0]?.description).toBe('--xds 127.0.0.1:1 --dataplanes 200 --meshes default,shop')
+    expect(fleet.list()[0]?.description).toBe('--xds 127.0.0.1:1 --meshes default,shop')
   })
 
   it('answers a switch once the fleet has taken it and what goes with it is done', async () => {
@@ -83,7 +83,7 @@ describe('the simulated fleet of the demo', () => {
     const fleet = start('')
     await expect(fleet.set('storm', true)).rejects.toMatchObject({
       code: 'not_found',
-      message: expect.stringContaining('the fleet is starting'),
+      message: expect.stringContaining('the simulated fleet is starting'),
     })
     await isThere(fleet)
     await expect(fleet.set('flood', true)).rejects.toMatchObject({
