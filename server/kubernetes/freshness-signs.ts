@@ -53,6 +53,9 @@ export function freshnessSigns(
   return generationSigns(object)
 }
 
+const NO_REMARKS: readonly string[] = []
+const RELEASED = ['Nobody holds it: its last holder has released it.']
+
 function leaseSigns({ spec }: KubeObject): FreshnessSigns {
   const durationMs = (numberIn(spec, 'leaseDurationSeconds') ?? 0) * 1000
   const holder = textIn(spec, 'holderIdentity') ?? ''
@@ -61,7 +64,7 @@ function leaseSigns({ spec }: KubeObject): FreshnessSigns {
     pulse: `${textIn(spec, 'renewTime') ?? ''} ${holder} ${transitions}`,
     heartbeatMs: (durationMs > 0 ? durationMs : LEASE_DEFAULT_MS) / LEASE_PARTS,
     online: holder !== '',
-    remarks: holder === '' ? ['Nobody holds it: its last holder has released it.'] : [],
+    remarks: holder === '' ? RELEASED : NO_REMARKS,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, yieldToEventLoop } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
 import type { Tunable } from '../lib/tunable.ts'
 import type { LinkSpec } from '../link/connector.ts'
@@ -22,8 +22,21 @@ export interface WatcherDeps {
   readonly idleTimeoutMs: Tunable<number>
 }
 
-/** The link of one entry of `watchers:`: follows a kind, and lists what it sees beside our own insights. Throws `invalid` for a bad path. */
-export function createWatcher(deps: WatcherDeps, config: WatcherConfig): LinkSpec {
+const SHOWN_AT_ONCE = 256
+const BLIND = 'Its watcher does not get through, so how fresh it is cannot be told: this is what was seen last.'
+
+/** One entry of `watchers:`: follows a kind, and lists what it sees beside our own insights. */
+export interface Watcher {
+  readonly link: LinkSpec
+  /**
+   * While its link does not get through, how fresh its objects are cannot be told: they are `unknown`, not stale. Resolves when all
+   * of them say so.
+   */
+  setBlind(isBlind: boolean): Promise<void>
+}
+
+/** Throws `invalid` for a bad path. */
+export function createWatcher(deps: WatcherDeps, config: WatcherConfig): Watcher {
   const { clock, context, insights, nodeLeases } = deps
   const { id, kind, freshness } = config
   const path = freshness === undefined ? undefined : parseObjectPath(freshness.path)
@@ -54,11 +67,31 @@ export function createWatcher(deps: WatcherDeps, config: WatcherConfig): LinkSpe
       if (entry !== undefined) show(node, entry)
     })
 
+  let blind = false
   function show(name: string, { version, value }: Entry<ObjectFacts>) {
-    insights.set(watchedInsight({ watcher: id, kind, name, version, facts: value, other: isNode ? nodeLeases.heartbeat(name) : undefined }))
+    const insight = watchedInsight({
+      watcher: id,
+      kind,
+      name,
+      version,
+      facts: value,
+      other: isNode ? nodeLeases.heartbeat(name) : undefined,
+    })
+    insights.set(blind ? { ...insight, heartbeatAt: 0, note: BLIND } : insight)
   }
 
-  return {
+  async function setBlind(isBlind: boolean) {
+    if (isBlind === blind) return
+    blind = isBlind
+    let done = 0
+    for (const [name, entry] of reflector.entries()) {
+      if (blind !== isBlind) return
+      if (reflector.get(name) === entry) show(name, entry)
+      if (++done % SHOWN_AT_ONCE === 0) await yieldToEventLoop()
+    }
+  }
+
+  const link: LinkSpec = {
     id,
     kind: 'watch',
     endpoint: context.server,
@@ -75,4 +108,5 @@ export function createWatcher(deps: WatcherDeps, config: WatcherConfig): LinkSpe
       config,
     ),
   }
+  return { link, setBlind }
 }

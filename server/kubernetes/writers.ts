@@ -8,7 +8,7 @@ export interface Writers {
   /** Writes we saw happen, oldest first, the last few. */
   readonly turns: readonly WriteTurn[]
   /** Of each entry of managedFields, what moves when its manager writes. */
-  readonly marks: ReadonlyMap<string, Mark>
+  readonly marks: readonly Mark[]
 }
 export interface WriteTurn {
   readonly at: number
@@ -19,6 +19,7 @@ export interface WriteTurn {
 }
 interface Mark {
   readonly writer: string
+  readonly operation: string
   readonly subresource: string
   readonly at: number
   /** How much it owns: within one second, only this tells that fields went over to it. */
@@ -27,7 +28,7 @@ interface Mark {
 
 const UNKNOWN_WRITER = 'unknown'
 const TURNS_KEPT = 6
-const NO_MARKS: ReadonlyMap<string, Mark> = new Map()
+const NO_MARKS: readonly Mark[] = []
 const NO_TURNS: readonly WriteTurn[] = []
 
 /** `now` stands in for the moment of a change that says none. */
@@ -41,32 +42,32 @@ export function nextWriters(object: KubeObject, before: Writers | undefined, now
       marks: NO_MARKS,
     }
   const marks = marksOf(managedFields)
-  const last = [...marks.values()].reduce((a, b) => (b.at > a.at ? b : a))
+  const last = marks.reduce((a, b) => (b.at > a.at ? b : a))
   if (before === undefined) return { writer: last.writer, modifiedAt: last.at, turns: NO_TURNS, marks }
   const wrote = whoWrote(marks, before.marks) ?? last
   const turn = { at: wrote.at, writer: wrote.writer, subresource: wrote.subresource, version: resourceVersion }
   return { writer: wrote.writer, modifiedAt: wrote.at, turns: [...before.turns, turn].slice(-TURNS_KEPT), marks }
 }
 
-function marksOf(entries: NonNullable<KubeObject['metadata']['managedFields']>): ReadonlyMap<string, Mark> {
-  const marks = new Map<string, Mark>()
-  for (const { manager = UNKNOWN_WRITER, operation = '', subresource = '', time, fieldsV1 } of entries)
-    marks.set(`${manager} ${operation} ${subresource}`, {
-      writer: manager,
-      subresource,
-      at: momentOf(time) ?? 0,
-      owned: fieldsV1 === undefined ? 0 : JSON.stringify(fieldsV1).length,
-    })
-  return marks
+function marksOf(entries: NonNullable<KubeObject['metadata']['managedFields']>): readonly Mark[] {
+  return entries.map(({ manager = UNKNOWN_WRITER, operation = '', subresource = '', time, fieldsV1 }) => ({
+    writer: manager,
+    operation,
+    subresource,
+    at: momentOf(time) ?? 0,
+    owned: fieldsV1 === undefined ? 0 : JSON.stringify(fieldsV1).length,
+  }))
 }
 
 /** New, or written later, or, within the same second, with more to own. */
-function whoWrote(marks: ReadonlyMap<string, Mark>, before: ReadonlyMap<string, Mark>): Mark | undefined {
-  const moved = [...marks].filter(([key, mark]) => {
-    const known = before.get(key)
+function whoWrote(marks: readonly Mark[], before: readonly Mark[]): Mark | undefined {
+  const moved = marks.filter((mark) => {
+    const known = before.find(
+      ({ writer, operation, subresource }) => writer === mark.writer && operation === mark.operation && subresource === mark.subresource,
+    )
     return known === undefined || mark.at > known.at || mark.owned > known.owned
   })
-  return moved.map(([, mark]) => mark).reduce<Mark | undefined>((a, b) => (a === undefined || b.at > a.at ? b : a), undefined)
+  return moved.reduce<Mark | undefined>((a, b) => (a === undefined || b.at > a.at ? b : a), undefined)
 }
 
 /** A sentence when two managers write one part of it in turn; undefined otherwise. */

@@ -285,8 +285,9 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     links: links.states,
   })
 
+  let watchers: Part | undefined
   try {
-    await createWatchers({ clock, links, settings, insights: board }, config)
+    watchers = await createWatchers({ clock, links, settings, insights: board }, config)
     await settings.load(config.settings)
   } catch (error) {
     await opened.close()
@@ -382,6 +383,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         { name: 'identity', run: identity.run },
         ...kds.parts,
         { name: 'xDS', run: xds.run },
+        ...(watchers === undefined ? [] : [watchers]),
         { name: 'links', run: links.run },
         ...(demo?.parts.map(({ name, run }) => ({ name, run: onceListening(run) })) ?? []),
       ]

@@ -55,6 +55,14 @@ describe('configured watchers', () => {
       writer: 'kubelet',
       subject: { type: 'Node', mesh: '', name: 'n1' },
     })
+    // Paused, it is blind: what it saw is neither fresh nor stale.
+    controlPlane.links.pause('nodes', 'ada')
+    await vi.waitFor(() => {
+      const [blind] = controlPlane.board.rows([{ type: 'Node', mesh: '', name: 'nodes/n1' }])
+      expect(blind).toMatchObject({ freshness: 'unknown', version: '7' })
+    })
+    controlPlane.links.resume('nodes', 'ada')
+    await vi.waitFor(() => expect(controlPlane.board.rows([{ type: 'Node', mesh: '', name: 'nodes/n1' }])[0]?.freshness).toBe('fresh'))
     stopping.abort()
     await running
     await controlPlane.close()
