@@ -1,6 +1,7 @@
 import type { Bench } from './harness.ts'
 import { kdsBench } from './kds/kds.ts'
+import { reflectorBench } from './kubernetes/reflector.ts'
 import { herdGuardBench } from './link/herd-guard.ts'
 
 /** All there are, in the order they run. */
-export const benches: readonly Bench[] = [herdGuardBench, kdsBench]
+export const benches: readonly Bench[] = [herdGuardBench, kdsBench, reflectorBench]

@@ -11,14 +11,19 @@ const OBJECTS = 50_000
 const EVENTS_PER_SECOND = 2_000
 const SECONDS = 8
 const REPEATS = 3
-const BASELINE = "baseline: the informer of @kubernetes/client-node 2.0.1, which keeps whole objects; each arm in a process of its own, the server in a third"
+const BASELINE =
+  'baseline: the informer of @kubernetes/client-node 2.0.1, which keeps whole objects; each arm in a process of its own, the server in a third'
 
 /** 50,000 leases, renewed 2,000 times a second, from one server process; each arm reads and follows them, in turn. */
 export const reflectorBench: Bench = {
   name: 'reflector',
   async run() {
     const arms = await follow()
-    const pair = (id: string, title: string, figure: { readonly of: (figures: FollowerFigures) => number; readonly unit: string; readonly arm?: Arm; readonly target: number }): Pair => ({
+    const pair = (
+      id: string,
+      title: string,
+      figure: { readonly of: (figures: FollowerFigures) => number; readonly unit: string; readonly arm?: Arm; readonly target: number },
+    ): Pair => ({
       id: `reflector.${id}`,
       title,
       unit: figure.unit,
@@ -27,10 +32,23 @@ export const reflectorBench: Bench = {
       note: BASELINE,
     })
     return [
-      pair('lag.p99', `Lag of an event, p99, at ${EVENTS_PER_SECOND} events/s`, { of: ({ lagMs }) => Math.max(1, lagMs.p99), unit: 'ms', target: 1 }),
+      pair('lag.p99', `Lag of an event, p99, at ${EVENTS_PER_SECOND} events/s`, {
+        of: ({ lagMs }) => Math.max(1, lagMs.p99),
+        unit: 'ms',
+        target: 1,
+      }),
       pair('rss', `Memory while ${OBJECTS} objects are followed`, { of: ({ rssMb }) => rssMb, unit: 'MB', target: 1 }),
-      pair('block.stream', `Longest block of the event loop while ${OBJECTS} objects are read in one stream`, { of: ({ longestBlockMs }) => longestBlockMs, unit: 'ms', target: 4 }),
-      pair('block.pages', `Longest block of the event loop while ${OBJECTS} objects are read by pages`, { of: ({ longestBlockMs }) => longestBlockMs, unit: 'ms', arm: 'ours-pages', target: 4 }),
+      pair('block.stream', `Longest block of the event loop while ${OBJECTS} objects are read in one stream`, {
+        of: ({ longestBlockMs }) => longestBlockMs,
+        unit: 'ms',
+        target: 4,
+      }),
+      pair('block.pages', `Longest block of the event loop while ${OBJECTS} objects are read by pages`, {
+        of: ({ longestBlockMs }) => longestBlockMs,
+        unit: 'ms',
+        arm: 'ours-pages',
+        target: 4,
+      }),
       pair('sync', `Until ${OBJECTS} objects are read`, { of: ({ syncMs }) => syncMs, unit: 'ms', target: 1 }),
     ]
   },
@@ -40,7 +58,7 @@ async function follow(): Promise<Readonly<Record<Arm, readonly FollowerFigures[]
   const server = run('lease-server.ts', [String(OBJECTS), String(EVENTS_PER_SECOND)])
   try {
     const { port } = await server.line<{ port: number }>()
-    const arms: Record<Arm, FollowerFigures[]> = { 'ours-stream': [], 'ours-pages': [], 'informer': [] }
+    const arms: Record<Arm, FollowerFigures[]> = { 'ours-stream': [], 'ours-pages': [], informer: [] }
     for (let round = 0; round < REPEATS; round++)
       for (const arm of round % 2 === 0 ? ARMS : ARMS.toReversed()) {
         const follower = run('follower.ts', [arm, String(port), String(SECONDS)])
