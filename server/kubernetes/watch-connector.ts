@@ -49,6 +49,7 @@ export function createWatchConnector(deps: WatchConnectorDeps, config: Omit<Watc
           if (end === 'over') return
         }
       } catch (error) {
+        settle({ kind: 'broken' })
         if (attempt.signal.aborted) throw attempt.signal.reason
         const failure = failureOf(error)
         // Another one may be installed by the time we are back.
@@ -72,6 +73,8 @@ export function createWatchConnector(deps: WatchConnectorDeps, config: Omit<Watc
         return listByPages(of, action.reason, attempt)
       case 'stream_list':
         return follow(of, { kind: 'stream_list', reason: action.reason }, attempt)
+      case 'check':
+        return check(of, action.version, attempt)
       case 'watch':
         return follow(of, action, attempt)
       default:
@@ -139,6 +142,14 @@ export function createWatchConnector(deps: WatchConnectorDeps, config: Omit<Watc
     }
   }
 
+  async function check(of: WatchedKind, version: string, attempt: LinkAttempt): Promise<'next' | 'over'> {
+    const path = pathOf(of, { limit: '1', resourceVersion: version, resourceVersionMatch: 'NotOlderThan' })
+    const answer = await client.get(path, { attempt, verb: 'list' })
+    if (answer.code !== 200) return refused(answer, 'check')
+    await answer.text()
+    return settle({ kind: 'checked' })
+  }
+
   function readPage(body: string) {
     let value: unknown
     try {
@@ -170,7 +181,7 @@ export function createWatchConnector(deps: WatchConnectorDeps, config: Omit<Watc
   /** A watch, and before it, where there is no copy yet, the list in the same stream. */
   async function follow(
     of: WatchedKind,
-    action: Exclude<WatchAction, { kind: 'page_list' }>,
+    action: Extract<WatchAction, { kind: 'stream_list' | 'watch' }>,
     attempt: LinkAttempt,
   ): Promise<'next' | 'over'> {
     const isList = action.kind === 'stream_list'
@@ -261,7 +272,7 @@ export function createWatchConnector(deps: WatchConnectorDeps, config: Omit<Watc
     return `${collectionPath(of, namespace)}?${parameters.toString()}`
   }
 
-  function watchPath(of: WatchedKind, action: Exclude<WatchAction, { kind: 'page_list' }>): string {
+  function watchPath(of: WatchedKind, action: Extract<WatchAction, { kind: 'stream_list' | 'watch' }>): string {
     const timeoutSeconds = String(Math.max(1, Math.floor(deps.serverTimeoutMs.get() / 1000)))
     const watch = { watch: '1', allowWatchBookmarks: 'true', timeoutSeconds }
     return pathOf(

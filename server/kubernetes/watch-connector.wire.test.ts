@@ -234,6 +234,27 @@ describe('list + watch', () => {
     expect(watcher.log.filter((line) => line.startsWith('relist'))).toEqual(['relist: start', 'relist: future_version'])
   })
 
+  it('finds a version from the future though the server accepts a watch from it and stays silent', async () => {
+    let isRestored = false
+    const watcher = await start((request, reply) => {
+      if (request.isStreamingList) {
+        streamList(reply, isRestored ? [configMap('a', '1')] : [configMap('a', '1'), configMap('lost', '900')], isRestored ? '5' : '900')
+        return setTimeout(() => reply.cut(), 30)
+      }
+      if (request.isWatch) return reply.stream()
+      return isRestored && request.query.get('resourceVersionMatch') === 'NotOlderThan'
+        ? reply.recorded('future-version.txt')
+        : reply.list([])
+    })
+    expect(await watcher.connect()).toMatchObject({ class: 'network' })
+    isRestored = true
+    for (let times = 0; times < 2; times++) expect(await watcher.connect()).toMatchObject({ class: 'server', endpointDown: false })
+    expect(await watcher.connect()).toMatchObject({ class: 'network' })
+    expect(watcher.names()).toEqual(['default/a@1'])
+    expect(watcher.changes.at(-1)).toBe('deleted default/lost@900')
+    expect(api.requests[1]).toBe('/api/v1/configmaps?limit=1&resourceVersion=900&resourceVersionMatch=NotOlderThan')
+  })
+
   it('never watches from a list without a version', async () => {
     const watcher = await start(byPages((_, reply) => reply.list([configMap('a', '1')], {})))
     expect(await watcher.connect()).toMatchObject({ class: 'protocol', message: expect.stringContaining('no resource version') })

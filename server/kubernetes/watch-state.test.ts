@@ -36,6 +36,14 @@ describe('what a watcher does next', () => {
     expect(nextWatchStep(event, { kind: 'bookmark', version: '9' }).memory.version).toBe('9')
   })
 
+  it('asks whether the server has reached its version before it watches from it, once a stream broke', () => {
+    const { memory } = nextWatchStep(at('7'), { kind: 'broken' })
+    expect(nextWatchAction(memory)).toEqual({ kind: 'check', version: '7' })
+    expect(nextWatchAction(nextWatchStep(memory, { kind: 'checked' }).memory)).toEqual({ kind: 'watch', version: '7' })
+    expect(nextWatchAction(nextWatchStep(at('7'), { kind: 'ended' }).memory)).toEqual({ kind: 'watch', version: '7' })
+    expect(nextWatchAction(nextWatchStep(NOTHING_KNOWN, { kind: 'broken' }).memory)).toEqual({ kind: 'stream_list', reason: 'start' })
+  })
+
   it('keeps its version when a bookmark brings none', () => {
     expect(nextWatchStep(at('50'), { kind: 'bookmark', version: undefined }).memory.version).toBe('50')
   })
@@ -107,7 +115,12 @@ describe('what a watcher does next', () => {
         phase: fc.constantFrom('watch' as const, 'page_list' as const, 'stream_list' as const),
         status: fc.constantFrom(recordedStatus('future-version.txt'), expiredWatch(), status(403), status(429), status(422)),
       }),
-      fc.constantFrom({ kind: 'no_streaming' as const }, { kind: 'ended' as const }),
+      fc.constantFrom(
+        { kind: 'no_streaming' as const },
+        { kind: 'ended' as const },
+        { kind: 'checked' as const },
+        { kind: 'broken' as const },
+      ),
     )
     fc.assert(
       fc.property(fc.array(outcome, { maxLength: 60 }), (outcomes) => {

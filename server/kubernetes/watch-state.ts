@@ -20,15 +20,29 @@ export interface WatchMemory {
   /** 410s since something last arrived by a watch, or one of its streams ended in peace. */
   readonly goneInARow: number
   readonly futureInARow: number
+  /**
+   * The stream broke, so that its server may have been restored from a backup since. A watch from a version that is in its future is
+   * accepted and stays silent until the server gets there: asked first, it says so.
+   */
+  readonly isUnsure: boolean
   /** The server has refused a streaming list: pages from here on. */
   readonly pagesOnly: boolean
 }
 
-export const NOTHING_KNOWN: WatchMemory = { version: undefined, relistReason: 'start', goneInARow: 0, futureInARow: 0, pagesOnly: false }
+export const NOTHING_KNOWN: WatchMemory = {
+  version: undefined,
+  relistReason: 'start',
+  goneInARow: 0,
+  futureInARow: 0,
+  isUnsure: false,
+  pagesOnly: false,
+}
 
 export type WatchAction =
   | { readonly kind: 'stream_list'; readonly reason: LinkRelistReason }
   | { readonly kind: 'page_list'; readonly reason: LinkRelistReason }
+  /** Ask whether the server has reached this version. */
+  | { readonly kind: 'check'; readonly version: string }
   | { readonly kind: 'watch'; readonly version: string }
 
 /** Where an answer or event came from. */
@@ -43,7 +57,11 @@ export type WatchOutcome =
   | { readonly kind: 'refused'; readonly phase: WatchPhase; readonly status: KubeStatus }
   /** The server does not do streaming lists, whatever it said. */
   | { readonly kind: 'no_streaming' }
+  /** The server has reached our version. */
+  | { readonly kind: 'checked' }
   | { readonly kind: 'ended' }
+  /** The attempt is over in any other way. */
+  | { readonly kind: 'broken' }
 
 /**
  * - `go_on`      the stream goes on, or the next action follows at once
@@ -63,8 +81,8 @@ export interface WatchStep {
 /** How often a version from the future is tried again: a replica that lags reaches it, a restored store does not. */
 export const FUTURE_TRIES = 2
 
-export function nextWatchAction({ version, relistReason, pagesOnly }: WatchMemory): WatchAction {
-  if (version !== undefined) return { kind: 'watch', version }
+export function nextWatchAction({ version, relistReason, isUnsure, pagesOnly }: WatchMemory): WatchAction {
+  if (version !== undefined) return { kind: isUnsure ? 'check' : 'watch', version }
   return { kind: pagesOnly ? 'page_list' : 'stream_list', reason: relistReason }
 }
 
@@ -73,7 +91,7 @@ export function nextWatchStep(memory: WatchMemory, outcome: WatchOutcome): Watch
     case 'listed':
       if (outcome.version === undefined || outcome.version === '')
         return { memory: { ...memory, version: undefined, relistReason: 'no_version' }, next: { kind: 'no_version' } }
-      return { memory: { ...memory, version: outcome.version, futureInARow: 0 }, next: GO_ON }
+      return { memory: { ...memory, version: outcome.version, futureInARow: 0, isUnsure: false }, next: GO_ON }
     case 'event':
       return { memory: { ...memory, version: outcome.version, goneInARow: 0, futureInARow: 0 }, next: GO_ON }
     case 'bookmark':
@@ -82,6 +100,10 @@ export function nextWatchStep(memory: WatchMemory, outcome: WatchOutcome): Watch
       return refused(memory, outcome.phase, outcome.status)
     case 'no_streaming':
       return { memory: { ...memory, pagesOnly: true }, next: GO_ON }
+    case 'checked':
+      return { memory: { ...memory, futureInARow: 0, isUnsure: false }, next: GO_ON }
+    case 'broken':
+      return { memory: { ...memory, isUnsure: true }, next: GO_ON }
     case 'ended':
       return { memory: { ...memory, goneInARow: 0, futureInARow: 0 }, next: { kind: 'end' } }
     default:
@@ -94,7 +116,7 @@ const GO_ON: WatchNext = { kind: 'go_on' }
 function refused(memory: WatchMemory, phase: WatchPhase, status: KubeStatus): WatchStep {
   if (isFutureVersion(status)) {
     const futureInARow = memory.futureInARow + 1
-    if (phase !== 'watch' || futureInARow <= FUTURE_TRIES)
+    if (memory.version === undefined || futureInARow <= FUTURE_TRIES)
       return { memory: { ...memory, futureInARow }, next: { kind: 'fail', as: 'future_version' } }
     return { memory: { ...memory, version: undefined, relistReason: 'future_version', futureInARow: 0 }, next: GO_ON }
   }
