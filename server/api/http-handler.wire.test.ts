@@ -195,8 +195,9 @@ function subscribe(socket: WebSocket, input: object, id = 1): void {
 
 function openSocket(
   headers: Record<string, string> = {},
+  perMessageDeflate = true,
 ): Promise<{ readonly socket: WebSocket; readonly frames: LiveFrame[]; readonly messages: string[] }> {
-  const socket = new WebSocket(wsUrl, { headers })
+  const socket = new WebSocket(wsUrl, { headers, perMessageDeflate })
   const frames: LiveFrame[] = []
   const messages: string[] = []
   socket.on('message', (data: Buffer) => {
@@ -212,6 +213,9 @@ function openSocket(
     socket.once('error', reject)
   })
 }
+
+/** Bytes that came over the wire. */
+const received = (socket: WebSocket) => (socket as unknown as { readonly _socket: { readonly bytesRead: number } })._socket.bytesRead
 
 /** Rows as large as they get on a screen, all moving at every lap: some 20 MB/s for one reader. */
 const names = Array.from({ length: 200 }, (_, index) => `data-plane-with-a-rather-long-name-${index}`)
@@ -238,6 +242,23 @@ describe('live over a WebSocket', () => {
     const sawIt = ({ frames }: (typeof pages)[number]) => JSON.stringify(frames).includes('"version":"2"')
     await expect.poll(() => pages.every(sawIt), { timeout: 5_000 }).toBe(true)
     await Promise.all(pages.map(({ ws }) => ws.close()))
+    await expectNothingLeft()
+  })
+
+  it('takes a tenth of the bytes where the peer lets it compress', async () => {
+    await start()
+    const [plain, compressed] = [await openSocket({}, false), await openSocket()]
+    const bytesOf = async ({ socket, frames }: typeof plain) => {
+      const before = received(socket)
+      subscribe(socket, { insights: keys, counters: true })
+      for (let version = 1; version <= 5; version++) {
+        moveAll(`v${version}`)
+        await expect.poll(() => JSON.stringify(frames).split(`"version":"v${version}"`).length).toBeGreaterThan(keys.length)
+      }
+      return received(socket) - before
+    }
+    expect(await bytesOf(compressed)).toBeLessThan((await bytesOf(plain)) / 10)
+    for (const { socket } of [plain, compressed]) socket.close()
     await expectNothingLeft()
   })
 
@@ -287,7 +308,8 @@ describe('live over a WebSocket', () => {
   it('holds at most 256 KB for a page that stops reading, and resyncs it when it reads again', async () => {
     await start({ live: { lapMs: 5 } })
     moveAll('0')
-    const { socket, frames } = await openSocket()
+    // Compressed, these rows would take longer to fill the system's buffers than the test has.
+    const { socket, frames } = await openSocket({}, false)
     subscribe(socket, { insights: keys, counters: true })
     await expect.poll(() => frames.length).toBeGreaterThan(0)
     socket.pause()

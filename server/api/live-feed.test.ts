@@ -95,7 +95,27 @@ describe('createLiveFeed', () => {
     }
     const upserts = reader.take().filter((frame) => frame.kind === 'upsert')
     expect(upserts).toHaveLength(4)
-    expect(upserts.at(-1)).toMatchObject({ value: { version: '1000' } })
+    await clock.advance(250)
+    expect(reader.take()).toMatchObject([{ kind: 'upsert', value: { version: '1000' } }])
+    await reader.stop()
+    expectNothingLeft(feed)
+  })
+
+  it('sends a row that was quiet within 125 ms, and not again before 250 ms have passed', async () => {
+    const feed = createFeed()
+    const reader = read(feed, { insights: keysOf(['a']) })
+    await clock.advance(60)
+    reader.take()
+    fake.board.put(insightRow('a', { version: '1' }))
+    await clock.advance(60)
+    fake.board.put(insightRow('a', { version: '2' }))
+    await clock.advance(65)
+    expect(reader.take()).toMatchObject([{ kind: 'upsert', value: { version: '2' } }])
+    fake.board.put(insightRow('a', { version: '3' }))
+    await clock.advance(225)
+    expect(reader.take()).toEqual([])
+    await clock.advance(50)
+    expect(reader.take()).toMatchObject([{ kind: 'upsert', value: { version: '3' } }])
     await reader.stop()
     expectNothingLeft(feed)
   })
@@ -109,7 +129,7 @@ describe('createLiveFeed', () => {
     fake.board.remove(insightKey('a'))
     fake.board.put(insightRow('b'))
     fake.board.put(insightRow('not on screen'))
-    await clock.advance(250)
+    await clock.advance(100)
     expect(reader.take()).toEqual([
       { kind: 'remove', now: clock.now(), key: insightKey('a') },
       { kind: 'upsert', now: clock.now(), key: insightKey('b'), value: insightRow('b') },
@@ -196,7 +216,7 @@ describe('createLiveFeed', () => {
     reader.take()
     clock.jump(-3_600_000)
     fake.board.put(insightRow('a'))
-    await clock.advance(250)
+    await clock.advance(100)
     expect(reader.take()).toMatchObject([{ kind: 'upsert', now: clock.now() }])
     await reader.stop()
     expectNothingLeft(feed)

@@ -6,9 +6,18 @@ import { type KeyString, type ResourceKey, toKeyString } from '../model/resource
 import type { Counters, LiveFrame } from '../model/views.ts'
 import type { SlowReaders } from '../telemetry/slow-readers.ts'
 import type { InsightBoard } from '../sinks/insight-board.ts'
-import { initialLiveState, LAP_MS, type LiveState, type LiveWork, nextLiveStep, STALL_ABOVE_BYTES } from './live-state.ts'
+import {
+  GATHER_MS,
+  initialLiveState,
+  LAP_MS,
+  type LiveState,
+  type LiveWork,
+  nextLiveStep,
+  rowDueAt,
+  STALL_ABOVE_BYTES,
+} from './live-state.ts'
 
-/** The live side of the API: any number of subscriptions over one listener on the board and one timer. */
+/** The live side of the API: any number of subscriptions over one listener on the board and two timers. */
 export interface LiveFeed {
   /**
    * Frames of one scope until the reader's signal aborts or the feed closes: a snapshot first, then what changes in it. Throws
@@ -46,8 +55,10 @@ export interface LiveFeedDeps {
 }
 
 export interface LiveFeedOptions {
-  /** How long changes of a row are gathered before the newest is sent. Default 250. */
+  /** A row that was sent is sent again this much later at the earliest, the newest of it. Default 250. */
   readonly lapMs?: number
+  /** How long changes of a row that was not sent lately are gathered. Default 100, or `lapMs` if that is less. */
+  readonly gatherMs?: number
   /** Default 2,000: at most 64 KB each wait in this process. */
   readonly maxSubscriptions?: number
   /** Default 16: a page needs one, or one per part. */
@@ -57,14 +68,17 @@ export interface LiveFeedOptions {
 const COUNTERS_SHARED_MS = 50
 /** Counts and rates of links go out at 1 Hz; what they do goes with the next lap. */
 const LINKS_COUNTED_MS = 1_000
+/** Rows that are due within one step of this go together. */
+const TURN_STEP_MS = 25
 
 /** One subscription while it is open. */
 interface Entry {
   readonly keys: ReadonlyMap<KeyString, ResourceKey>
   readonly scope: LiveScope
   readonly reader: LiveReader
-  /** One slot per key of the scope. */
-  readonly changed: Set<KeyString>
+  /** When each row of the scope that has changed is to be sent, and when each was last sent. Monotonic ms. */
+  readonly due: Map<KeyString, number>
+  readonly sentAt: Map<KeyString, number>
   readonly changedLinks: Set<string>
   state: LiveState
   /** While it is stalled: ends that. */
@@ -74,7 +88,7 @@ interface Entry {
 }
 
 export function createLiveFeed({ board, links, counters, readers, clock }: LiveFeedDeps, options: LiveFeedOptions = {}): LiveFeed {
-  const { lapMs = LAP_MS, maxSubscriptions = 2_000, maxPerConnection = 16 } = options
+  const { lapMs = LAP_MS, gatherMs = Math.min(GATHER_MS, lapMs), maxSubscriptions = 2_000, maxPerConnection = 16 } = options
   const entries = new Set<Entry>()
   const perConnection = new Map<object, number>()
   /** Who has a key on screen: a change costs a look-up, however many subscriptions there are. */
@@ -85,12 +99,43 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
   let counted: { readonly at: number; readonly value: Counters } | undefined
   let linksSeen: { readonly at: number; readonly revisions: ReadonlyMap<string, number> } = { at: -Infinity, revisions: new Map() }
   let running: { readonly listening: AbortController; timer: Timer; dueAt: number } | undefined
+  /** Set while a row waits for its turn. */
+  let turn: { readonly timer: Timer; readonly at: number } | undefined
 
   function onRowChange(key: ResourceKey): void {
     revision++
     const keyString = toKeyString(key)
     const watching = interested.get(keyString)
-    if (watching !== undefined) for (const entry of watching) entry.changed.add(keyString)
+    if (watching === undefined) return
+    const changedAt = clock.monotonic()
+    for (const { due, sentAt } of watching) {
+      if (due.has(keyString)) continue
+      const dueAt = rowDueAt(changedAt, sentAt.get(keyString), { gatherMs, lapMs })
+      due.set(keyString, dueAt)
+      takeTurnAt(dueAt)
+    }
+  }
+
+  function takeTurnAt(dueAt: number): void {
+    const at = Math.ceil(dueAt / TURN_STEP_MS) * TURN_STEP_MS
+    if (turn !== undefined && turn.at <= at) return
+    turn?.timer.cancel()
+    turn = { at, timer: clock.at(at, takeTurn) }
+  }
+
+  /** Wakes who has rows to send, and waits for the next of the others. */
+  function takeTurn(): void {
+    turn = undefined
+    const now = clock.monotonic()
+    let next = Number.POSITIVE_INFINITY
+    for (const { due, wake } of entries) {
+      let isDue = false
+      for (const dueAt of due.values())
+        if (dueAt <= now) isDue = true
+        else next = Math.min(next, dueAt)
+      if (isDue) wake()
+    }
+    if (next !== Number.POSITIVE_INFINITY) takeTurnAt(next)
   }
 
   function onLinkChange(id: string): void {
@@ -132,7 +177,8 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
       keys,
       scope,
       reader,
-      changed: new Set(),
+      due: new Map(),
+      sentAt: new Map(),
       changedLinks: new Set(),
       state: initialLiveState,
       stallOver: undefined,
@@ -175,6 +221,8 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
     running?.listening.abort()
     running?.timer.cancel()
     running = undefined
+    turn?.timer.cancel()
+    turn = undefined
     counted = undefined
   }
 
@@ -189,16 +237,18 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
     try {
       while (!entry.isOver) {
         const nextLap = new Promise<void>((resolve) => (entry.wake = resolve))
+        const now = clock.monotonic()
         const step = nextLiveStep(entry.state, {
-          now: clock.monotonic(),
+          now,
           bufferedBytes: reader.bufferedAmount(),
-          changed: entry.changed,
+          changed: rowsDue(entry, now),
           changedLinks: entry.changedLinks,
           countersRevision: scope.counters === true ? revision : null,
         })
         enter(entry, step.state)
-        entry.changed.clear()
         entry.changedLinks.clear()
+        // Who gets a snapshot, now or later, gets all of it there.
+        if (step.work.kind === 'snapshot' || step.state.kind === 'stalled') entry.due.clear()
         yield* frames(entry, step.work)
         if (!entry.isOver) await nextLap
       }
@@ -242,6 +292,7 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
       const key = entry.keys.get(keyString)
       if (key === undefined) continue
       const [value] = board.rows([key])
+      entry.sentAt.set(keyString, clock.monotonic())
       yield value === undefined ? { kind: 'remove', now: clock.now(), key } : { kind: 'upsert', now: clock.now(), key, value }
     }
     for (const link of work.changedLinks) {
@@ -274,4 +325,12 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
       }
     },
   }
+}
+
+/** Takes out the rows whose turn it is. */
+function rowsDue({ due }: Entry, now: number): ReadonlySet<KeyString> {
+  const taken = new Set<KeyString>()
+  for (const [keyString, dueAt] of due) if (dueAt <= now) taken.add(keyString)
+  for (const keyString of taken) due.delete(keyString)
+  return taken
 }

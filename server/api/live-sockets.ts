@@ -36,6 +36,16 @@ export interface LiveSocketsOptions {
 export const MAX_BUFFERED_BYTES = 256 * 1024
 /** A `live` call with 200 of the longest keys fits. */
 const MAX_MESSAGE_BYTES = 256 * 1024
+/**
+ * A frame is mostly what the one before it was: within one window of 16 KB (some frames of counters) it shrinks to a tenth or less.
+ * About 100 KB a peer on our side, and nothing kept of what peers send.
+ */
+const COMPRESSION = {
+  threshold: 32,
+  serverMaxWindowBits: 14,
+  clientNoContextTakeover: true,
+  zlibDeflateOptions: { level: 6, memLevel: 6 },
+}
 /** How long a peer may take over saying goodbye. */
 const CLOSE_GRACE_MS = 1_000
 const GOING_AWAY = 1001
@@ -63,7 +73,12 @@ export function createLiveSockets(
   options: LiveSocketsOptions = {},
 ): LiveSockets {
   const { pingMs = 15_000, maxSockets = 1_000 } = options
-  const server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, WebSocket: BoundedWebSocket })
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    WebSocket: BoundedWebSocket,
+    perMessageDeflate: COMPRESSION,
+  })
   /** Peers that have answered the last ping; only a pong counts, for a peer may send and never read. */
   const alive = new Set<WebSocket>()
   let pinging: Timer | undefined

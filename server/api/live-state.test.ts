@@ -2,7 +2,15 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type KeyString, toKeyString } from '../model/resource.ts'
 import { insightKey } from './fake-control-plane.ts'
-import { DRAINED_BELOW_BYTES, initialLiveState, type LiveLap, type LiveState, nextLiveStep, STALL_ABOVE_BYTES } from './live-state.ts'
+import {
+  DRAINED_BELOW_BYTES,
+  initialLiveState,
+  type LiveLap,
+  type LiveState,
+  nextLiveStep,
+  rowDueAt,
+  STALL_ABOVE_BYTES,
+} from './live-state.ts'
 
 const row = toKeyString(insightKey('a'))
 const lap = (changes: Partial<LiveLap> = {}): LiveLap => ({
@@ -94,4 +102,18 @@ describe('nextLiveStep', () => {
       }),
     )
   })
+})
+
+describe('rowDueAt', () => {
+  const pace = { gatherMs: 100, lapMs: 250 }
+  const cases = [
+    { what: 'was never sent', changedAt: 1_000, sentAt: undefined, dueAt: 1_100 },
+    { what: 'was sent long ago', changedAt: 1_000, sentAt: 500, dueAt: 1_100 },
+    { what: 'was sent just now', changedAt: 1_000, sentAt: 1_000, dueAt: 1_250 },
+    { what: 'was sent a while ago', changedAt: 1_000, sentAt: 900, dueAt: 1_150 },
+  ]
+  for (const { what, changedAt, sentAt, dueAt } of cases)
+    it(`a row that ${what} is due ${dueAt - changedAt} ms after it changed`, () => {
+      expect(rowDueAt(changedAt, sentAt, pace)).toBe(dueAt)
+    })
 })

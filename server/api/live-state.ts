@@ -24,7 +24,7 @@ export interface LiveLap {
   readonly now: number
   /** Bytes that wait for the reader. */
   readonly bufferedBytes: number
-  /** Rows of the reader's scope that changed since the last lap: one slot a key, however often it changed. */
+  /** Rows of the reader's scope that changed and whose turn it is: one slot a key, however often it changed. */
   readonly changed: ReadonlySet<KeyString>
   /** Links that have something new to show; empty when links are not in its scope. */
   readonly changedLinks: ReadonlySet<string>
@@ -47,13 +47,25 @@ export type LiveWork =
 export const STALL_ABOVE_BYTES = 64 * 1024
 /** At or below this it has caught up. Not 0, so that a pong in the queue does not count. */
 export const DRAINED_BELOW_BYTES = 4 * 1024
-/** A row is sent at most once per lap: 4 Hz. */
+/** A row is sent at most once in this time: 4 Hz. Counters and ticks are looked after as often. */
 export const LAP_MS = 250
+/** What changes is gathered this long: a status that a quiet sink stores at once (50 ms) is one frame, not two. */
+export const GATHER_MS = 100
 /** Counters go at 2 Hz while rows move (a person reads no faster), at 1 Hz while none does: ages and rates move by themselves. */
 const COUNTERS_BUSY_MS = 500
 const COUNTERS_QUIET_MS = 1_000
 /** Promised is one every 2 s; a lap may be late. */
 const TICK_MS = 1_500
+
+/** When a row that changed is sent; `sentAt`: when it last was. Monotonic ms. */
+export function rowDueAt(changedAt: number, sentAt: number | undefined, { gatherMs, lapMs }: RowPace): number {
+  return sentAt === undefined ? changedAt + gatherMs : Math.max(changedAt + gatherMs, sentAt + lapMs)
+}
+
+export interface RowPace {
+  readonly gatherMs: number
+  readonly lapMs: number
+}
 
 export const initialLiveState: LiveState = { kind: 'snapshot' }
 
