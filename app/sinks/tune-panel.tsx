@@ -97,9 +97,8 @@ export function TunePanel({ sink, onClose }: { readonly sink: string; readonly o
 
 function baseOf(settings: readonly SettingRow[], sink: string): TuneBase | undefined {
   const find = (name: string) => settings.find(({ key }) => key === `sink.${sink}.${name}`)
-  const interval = find('flushIntervalMs')
-  const backoff = find('flushBackoffMs')
-  return interval === undefined || backoff === undefined ? undefined : { interval, backoff }
+  const interval = find('flushIntervalMs') ?? find('minResyncMs')
+  return interval === undefined ? undefined : { interval, backoff: find('flushBackoffMs') }
 }
 
 function toPartial(problem: TuneProblem, applied: string, missing: string): TuneProblem {

@@ -82,7 +82,9 @@ export function TuneForm({ base: newest, origin, isSaving, problem, elsewhere, o
             onChange={(ms) => change({ interval: formatExactSpan(ms) })}
           />
         </div>
-        <BackoffField draft={draft} intervalMs={intervalMs} error={refusedFor(base.backoff.key) ?? wrong?.backoff} onChange={change} />
+        {base.backoff !== undefined && (
+          <BackoffField draft={draft} intervalMs={intervalMs} error={refusedFor(base.backoff.key) ?? wrong?.backoff} onChange={change} />
+        )}
         <Field
           label="Why"
           hint="shown in the history"

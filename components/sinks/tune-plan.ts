@@ -6,7 +6,8 @@ import type { SpanRange } from './slider-scale.ts'
 /** The settings of a sink as they were read when its form was opened. */
 export interface TuneBase {
   readonly interval: SettingRow
-  readonly backoff: SettingRow
+  /** Undefined where a sink has none. */
+  readonly backoff: SettingRow | undefined
 }
 
 /** What stands in the form. */
@@ -33,11 +34,11 @@ export type TunePlan =
 const AUTO = 'auto'
 
 export function toDraft({ interval, backoff }: TuneBase): TuneDraft {
-  const isBackoffAuto = backoff.value === AUTO
+  const isBackoffAuto = backoff === undefined || backoff.value === AUTO
   return {
     interval: formatExactSpan(Number(interval.value)),
     isBackoffAuto,
-    backoff: isBackoffAuto ? formatExactSpan(Number(interval.value) / 10) : formatExactSpan(Number(backoff.value)),
+    backoff: isBackoffAuto ? formatExactSpan(Number(interval.value) / 10) : formatExactSpan(Number(backoff?.value)),
     reason: '',
   }
 }
@@ -49,7 +50,7 @@ export function tunePlanOf(base: TuneBase, draft: TuneDraft): TunePlan {
   const wrongBackoff =
     backoff === AUTO
       ? undefined
-      : (problemOf(backoff, base.backoff.range) ??
+      : (problemOf(backoff, base.backoff?.range ?? null) ??
         (backoff !== undefined && intervalMs !== undefined && backoff > intervalMs
           ? 'At most the interval: the pause is part of it.'
           : undefined))
@@ -67,7 +68,7 @@ export function tunePlanOf(base: TuneBase, draft: TuneDraft): TunePlan {
     ...(reason !== '' && { reason }),
   })
   const intervalEdits = intervalMs === base.interval.value ? [] : [edit(base.interval, intervalMs)]
-  const backoffEdits = backoff === base.backoff.value ? [] : [edit(base.backoff, backoff)]
+  const backoffEdits = base.backoff === undefined || backoff === base.backoff.value ? [] : [edit(base.backoff, backoff)]
   // At no moment may the backoff be longer than the interval: what makes room for the other goes first.
   const edits = intervalMs >= Number(base.interval.value) ? [...intervalEdits, ...backoffEdits] : [...backoffEdits, ...intervalEdits]
   return edits.length === 0 ? { kind: 'unchanged' } : { kind: 'edits', edits, intervalMs }
@@ -75,7 +76,8 @@ export function tunePlanOf(base: TuneBase, draft: TuneDraft): TunePlan {
 
 /** The newest change of what the form edits that is not in what it was opened with. `changes`: newest first. */
 export function changedSince({ interval, backoff }: TuneBase, changes: readonly ChangeRow[]): ChangeRow | undefined {
-  const newest = [interval, backoff].flatMap(({ key, version, modifiedAt }) => {
+  const edited = backoff === undefined ? [interval] : [interval, backoff]
+  const newest = edited.flatMap(({ key, version, modifiedAt }) => {
     const change = changes.find((each) => each.key === key)
     return change === undefined || change.version === version || change.at < (modifiedAt ?? 0) ? [] : [change]
   })

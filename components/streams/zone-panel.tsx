@@ -22,7 +22,7 @@ export function ZonePanel({ zones, selected, onSelect }: ZonePanelProps) {
     <Panel title={zones.length === 1 ? '1 zone' : `${zones.length} zones`} className="live-values" aside="to the zone, then from it">
       {/* Focusable, so that it scrolls by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Zones by type">
+      <div className="relative overflow-x-auto" tabIndex={0} role="region" aria-label="Zones by type">
         <table className="w-full text-left">
           <thead className="text-xs text-muted">
             <tr>
