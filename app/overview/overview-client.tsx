@@ -51,6 +51,7 @@ const hrefOfLevel = (type: string, level: Freshness) => insightsHref({ type, fre
 function hrefOfProblem(place: ProblemPlace): string {
   if (place.page === 'sinks') return '/sinks'
   if (place.page === 'streams') return '/streams'
+  if (place.page === 'watchers') return `/watchers?link=${encodeURIComponent(place.link)}`
   return insightsHref({
     ...(place.freshness !== undefined && { freshness: [place.freshness] }),
     ...(place.rejecting !== undefined && { rejecting: true }),

@@ -3,6 +3,7 @@ export const destinations = [
   { href: '/', label: 'Overview', chord: 'o' },
   { href: '/insights', label: 'Insights', chord: 'i' },
   { href: '/sinks', label: 'Sinks', chord: 's' },
+  { href: '/watchers', label: 'Watchers', chord: 'w' },
   { href: '/streams', label: 'Streams', chord: 't' },
   { href: '/conflicts', label: 'Conflicts', chord: 'c' },
 ] as const

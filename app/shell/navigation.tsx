@@ -10,6 +10,7 @@ import { OperatorButton } from './operator-button.tsx'
 export function Navigation({ onNavigate }: { readonly onNavigate?: () => void }) {
   const here = destinationOf(usePathname())
   const problems = useCounters((counters) => problemsOf(counters).length)
+  const troubled = useCounters(({ links }) => links.byHealth.degraded + links.byHealth.unhealthy)
   return (
     <div className="flex h-full flex-col">
       <p className="flex items-center gap-2 px-2.5 pt-1 pb-4 text-[0.95rem] font-semibold tracking-tight">
@@ -27,6 +28,12 @@ export function Navigation({ onNavigate }: { readonly onNavigate?: () => void })
                 className="flex items-center justify-between rounded-lg px-2.5 py-1.5 text-muted hover:text-ink aria-[current=page]:bg-soft aria-[current=page]:font-semibold aria-[current=page]:text-ink"
               >
                 {label}
+                {href === '/watchers' && troubled > 0 && (
+                  <span className="text-xs text-stale-ink">
+                    {troubled}
+                    <span className="sr-only"> in trouble</span>
+                  </span>
+                )}
                 {href === '/' && problems > 0 && (
                   <span className="text-xs text-stale-ink">
                     {problems}

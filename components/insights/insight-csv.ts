@@ -29,7 +29,7 @@ export function toCsvLine(row: InsightRow, now: number): string {
   return csvLine(columns.map(([, value]) => value(row, now)))
 }
 
-function csvLine(cells: readonly (string | number)[]): string {
+export function csvLine(cells: readonly (string | number)[]): string {
   return cells.map(csvCell).join(',') + '\r\n'
 }
 

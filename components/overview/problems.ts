@@ -16,6 +16,7 @@ export interface Problem {
 export type ProblemPlace =
   | { readonly page: 'sinks' }
   | { readonly page: 'streams' }
+  | { readonly page: 'watchers'; readonly link: string }
   | { readonly page: 'insights'; readonly freshness?: 'stale'; readonly rejecting?: true }
 
 /** A loop this late at its worst makes every due time as late. */
@@ -145,6 +146,6 @@ function linkProblem(
     title: troubled === 1 ? `The link ${id} is ${health}` : `${troubled} of ${total} links are in trouble, ${id} above all`,
     evidence: `${why}. ${until}`,
     since: withoutSuccessSince,
-    link: null,
+    link: { to: { page: 'watchers', link: id }, label: 'See what to do' },
   }
 }

@@ -41,7 +41,9 @@ export function SinkCard({ sink, isTuning, onTune }: SinkCardProps) {
         <div className="min-w-0">
           <p className="text-[1.6rem] leading-tight font-semibold tracking-tight">
             {formatExactSpan(intervalMs)}{' '}
-            <span className="text-sm font-normal tracking-normal text-muted">interval{backoffMs > 0 && `, backoff ${formatExactSpan(backoffMs)}`}</span>
+            <span className="text-sm font-normal tracking-normal text-muted">
+              interval{backoffMs > 0 && `, backoff ${formatExactSpan(backoffMs)}`}
+            </span>
           </p>
           <ThroughputBars recentWrites={sink.recentWrites} />
         </div>

@@ -36,14 +36,20 @@ describe('what Apply does', () => {
 
   it('is the interval alone where a sink has no backoff', () => {
     const alone = { ...base, backoff: undefined }
-    expect(tunePlanOf(alone, { ...toDraft(alone), interval: '2 s' })).toMatchObject({ kind: 'edits', edits: [{ key: 'interval', value: 2_000 }] })
+    expect(tunePlanOf(alone, { ...toDraft(alone), interval: '2 s' })).toMatchObject({
+      kind: 'edits',
+      edits: [{ key: 'interval', value: 2_000 }],
+    })
   })
 
   it.each([
     ['1 s', '0.5 s', ['backoff', 'interval']],
     ['20 s', '15 s', ['interval', 'backoff']],
   ])('goes to %s with backoff %s in the order that keeps the backoff within the interval', (interval, backoff, keys) => {
-    const plan = tunePlanOf({ ...base, backoff: row('backoff', 8_000, { min: 0, max: 600_000 }) }, { ...draft, isBackoffAuto: false, interval, backoff })
+    const plan = tunePlanOf(
+      { ...base, backoff: row('backoff', 8_000, { min: 0, max: 600_000 }) },
+      { ...draft, isBackoffAuto: false, interval, backoff },
+    )
     expect(plan.kind === 'edits' && plan.edits.map(({ key }) => key)).toEqual(keys)
   })
 
