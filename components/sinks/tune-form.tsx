@@ -10,7 +10,7 @@ import { Field } from '../ui/field.tsx'
 import { Note } from '../ui/note.tsx'
 import { settingName, settingText } from './change-words.ts'
 import { IntervalSlider } from './interval-slider.tsx'
-import { parseSpan } from './parse-span.ts'
+import { parseSpan } from '../parse-span.ts'
 import { rangeText, type SettingEdit, toCurl, toDraft, type TuneBase, type TuneDraft, tunePlanOf } from './tune-plan.ts'
 
 /** What became of the last Apply. */

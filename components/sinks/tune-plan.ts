@@ -1,6 +1,6 @@
 import type { ChangeRow, SettingRow, SettingValue } from '../../server/model/views.ts'
 import { formatExactSpan } from '../format.ts'
-import { parseSpan } from './parse-span.ts'
+import { parseSpan } from '../parse-span.ts'
 import type { SpanRange } from './slider-scale.ts'
 
 /** The settings of a sink as they were read when its form was opened. */

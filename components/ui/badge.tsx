@@ -5,7 +5,7 @@ const tones = {
   warn: 'bg-late/16 text-late-ink',
   bad: 'bg-stale/14 text-stale-ink',
   quiet: 'bg-soft text-muted',
-  info: 'bg-accent/14 text-accent',
+  info: 'bg-accent/14 text-ink',
 } as const
 
 export function Badge({ tone, children }: { readonly tone: keyof typeof tones; readonly children: ReactNode }) {

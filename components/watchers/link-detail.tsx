@@ -131,6 +131,8 @@ function Trouble({ error }: { readonly error: NonNullable<LinkRow['lastError']> 
         <>
           <pre
             className="mt-2 overflow-x-auto rounded-md bg-panel p-2 font-mono text-xs"
+            // Focusable, so that it scrolls by keyboard.
+            // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
             tabIndex={0}
             role="region"
             aria-label="What to paste"

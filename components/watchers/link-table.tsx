@@ -15,9 +15,9 @@ export interface LinkTableProps {
 export function LinkTable({ links, selected, onSelect }: LinkTableProps) {
   const now = useNow()
   return (
-    // Focusable, so that it scrolls by keyboard.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div
+      // Focusable, so that it scrolls by keyboard.
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
       tabIndex={0}
       role="region"
       aria-label="Links"

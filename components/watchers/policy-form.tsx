@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react'
 import type { LinkPolicyRow } from '../../server/model/link-row.ts'
 import type { SettingRow } from '../../server/model/views.ts'
 import { formatExactSpan } from '../format.ts'
-import { parseSpan } from '../sinks/parse-span.ts'
+import { parseSpan } from '../parse-span.ts'
 import { Button } from '../ui/button.tsx'
 import { Field } from '../ui/field.tsx'
 

@@ -18,7 +18,7 @@ export function SwimLane({ history, now }: { readonly history: readonly LinkStre
       aria-label={laneText(history, now)}
       viewBox="0 0 100 12"
       preserveAspectRatio="none"
-      className="h-3.5 w-full rounded-sm bg-soft"
+      className="h-3.5 w-full rounded-sm bg-line"
     >
       <defs>
         <pattern id={pattern} width="1.6" height="4" patternUnits="userSpaceOnUse" patternTransform="skewX(-20)">

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatExactSpan } from '../format.ts'
+import { formatExactSpan } from './format.ts'
 import { parseSpan } from './parse-span.ts'
 
 describe('what one types as an interval', () => {
