@@ -144,7 +144,7 @@ export function createWatchConnector(deps: WatchConnectorDeps, config: Omit<Watc
 
   async function check(of: WatchedKind, version: string, attempt: LinkAttempt): Promise<'next' | 'over'> {
     const path = pathOf(of, { limit: '1', resourceVersion: version, resourceVersionMatch: 'NotOlderThan' })
-    const answer = await client.get(path, { attempt, verb: 'list' })
+    const answer = await client.get(path, { attempt, verb: 'connect' })
     if (answer.code !== 200) return refused(answer, 'check')
     await answer.text()
     return settle({ kind: 'checked' })

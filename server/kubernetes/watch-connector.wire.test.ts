@@ -413,7 +413,7 @@ describe('credentials', () => {
   it('that were refused are read anew once, and what is new is used', async () => {
     const watcher = await start((request, reply) => {
       if (request.authorization !== 'Bearer second-token') {
-        writeFileSync(api.kubeconfig, kubeconfigText(api.url, 'second-token'))
+        writeFileSync(api.kubeconfig, kubeconfigText(api.url, { token: 'second-token' }))
         return reply.recorded('unauthorized.txt')
       }
       streamList(reply, [configMap('a', '1')], '5')
@@ -421,6 +421,41 @@ describe('credentials', () => {
     })
     expect(await watcher.connect()).toBe('ended')
     expect(watcher.log.slice(-4)).toEqual(['list 401', 'list 200', 'relist: start', 'live'])
+  })
+
+  it('come from a plugin, and from it anew when they were refused', async () => {
+    const tokens: (string | undefined)[] = []
+    const watcher = await start((request, reply) => {
+      tokens.push(request.authorization)
+      if (tokens.length === 1) {
+        const script = `console.log(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token: 'of-the-plugin' } }))`
+        const exec = {
+          apiVersion: 'client.authentication.k8s.io/v1',
+          command: process.execPath,
+          args: ['-e', script],
+          interactiveMode: 'Never',
+        }
+        writeFileSync(api.kubeconfig, kubeconfigText(api.url, { exec }))
+        return reply.recorded('unauthorized.txt')
+      }
+      streamList(reply, [], '5')
+      reply.end()
+    })
+    expect(await watcher.connect()).toBe('ended')
+    expect(tokens).toEqual(['Bearer first-token', 'Bearer of-the-plugin'])
+  })
+
+  it('that a plugin does not give fail the attempt, saying so', async () => {
+    const watcher = await start((_, reply) => {
+      const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'no-such-plugin', interactiveMode: 'Never' }
+      writeFileSync(api.kubeconfig, kubeconfigText(api.url, { exec }))
+      reply.recorded('unauthorized.txt')
+    })
+    expect(await watcher.connect()).toMatchObject({
+      class: 'unauthorized',
+      hint: expect.stringContaining('credential plugin'),
+      endpointDown: false,
+    })
   })
 
   it('that are refused twice fail the attempt', async () => {

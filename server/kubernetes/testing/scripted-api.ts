@@ -88,7 +88,7 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const folder = mkdtempSync(join(tmpdir(), 'tidewatch-kube-'))
   const kubeconfig = join(folder, 'kubeconfig')
-  writeFileSync(kubeconfig, kubeconfigText(url, 'first-token'))
+  writeFileSync(kubeconfig, kubeconfigText(url, { token: 'first-token' }))
   return {
     url,
     kubeconfig,
@@ -102,13 +102,14 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
   }
 }
 
-export function kubeconfigText(url: string, token: string): string {
+/** `user` as kubeconfigs have it. */
+export function kubeconfigText(url: string, user: object): string {
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'edge',
     clusters: [{ name: 'test', cluster: { server: url } }],
-    users: [{ name: 'us', user: { token } }],
+    users: [{ name: 'us', user }],
     contexts: ['edge', 'core'].map((name) => ({ name, context: { cluster: 'test', user: 'us' } })),
   })
 }
