@@ -193,8 +193,13 @@ export function createWatchConnector(deps: WatchConnectorDeps, config: Omit<Watc
     const isWell = () => {
       if (isLive) return
       isLive = true
-      quiet?.cancel()
       attempt.live()
+    }
+    const waitForQuiet = () => {
+      quiet = clock.at(clock.monotonic() + QUIET_MS, () => {
+        settle({ kind: 'well' })
+        isWell()
+      })
     }
     try {
       if (isList) {
@@ -203,7 +208,7 @@ export function createWatchConnector(deps: WatchConnectorDeps, config: Omit<Watc
       }
       answer = await client.get(watchPath(of, action), { attempt, verb: isList ? 'list' : 'watch' })
       if (answer.code !== 200) return await refused(answer, action.kind)
-      if (!isList) quiet = clock.at(clock.monotonic() + QUIET_MS, isWell)
+      if (!isList) waitForQuiet()
       const decoder = createLineDecoder()
       for await (const chunk of answer.chunks(() => (relist === undefined ? deps.idleTimeoutMs.get() : LIST_SILENCE_MS))) {
         for (const line of decoder.push(chunk)) {
@@ -226,6 +231,7 @@ export function createWatchConnector(deps: WatchConnectorDeps, config: Omit<Watc
                 release?.()
                 attempt.objects(writer.size())
                 settle({ kind: 'listed', version: read.version })
+                waitForQuiet()
                 attempt.bookmark()
               } else return settle({ kind: 'no_streaming' })
               break

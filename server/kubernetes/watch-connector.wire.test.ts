@@ -221,6 +221,18 @@ describe('list + watch', () => {
     expect(watcher.log.filter((line) => line.startsWith('relist'))).toEqual(['relist: start', 'relist: gone'])
   })
 
+  it('does not take 410s for a row that are apart: between them a watch was well, though nothing came', async () => {
+    let restarts = 0
+    const watcher = await start((request, reply) => {
+      if (!request.isWatch) return reply.list([])
+      if (!request.isStreamingList) return reply.recorded('expired-exact.txt')
+      streamList(reply, [configMap('a', '1')], `${++restarts}`)
+      return setTimeout(() => reply.cut(), 350)
+    })
+    for (let times = 0; times < 3; times++) expect(await watcher.connect()).toMatchObject({ class: 'network' })
+    expect(watcher.log.filter((line) => line.startsWith('relist'))).toEqual(['relist: start', 'relist: gone', 'relist: gone'])
+  })
+
   it('tries a version from the future twice more, as the server asks, then lists without one', async () => {
     const watcher = await start((request, reply) => {
       if (!request.isStreamingList) return reply.recorded('future-version.txt')

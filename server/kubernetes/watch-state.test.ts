@@ -70,10 +70,13 @@ describe('what a watcher does next', () => {
     expect(twice.memory.version).toBeUndefined()
   })
 
-  it('takes a 410 for the first again once the watch has brought something', () => {
-    const { memory } = nextWatchStep(at('1', { goneInARow: 1 }), { kind: 'event', version: '2' })
-    expect(nextWatchStep(memory, { kind: 'refused', phase: 'watch', status: expiredWatch() }).next).toEqual({ kind: 'go_on' })
-  })
+  it.each<WatchOutcome>([{ kind: 'event', version: '2' }, { kind: 'bookmark', version: '2' }, { kind: 'well' }])(
+    'takes a 410 for the first again once the watch was well ($kind)',
+    (outcome) => {
+      const { memory } = nextWatchStep(at('1', { goneInARow: 1 }), outcome)
+      expect(nextWatchStep(memory, { kind: 'refused', phase: 'watch', status: expiredWatch() }).next).toEqual({ kind: 'go_on' })
+    },
+  )
 
   it('tries a version from the future twice more, then reads everything from nothing', () => {
     const future = { kind: 'refused', phase: 'watch', status: recordedStatus('future-version.txt') } as const
@@ -120,6 +123,7 @@ describe('what a watcher does next', () => {
         { kind: 'ended' as const },
         { kind: 'checked' as const },
         { kind: 'broken' as const },
+        { kind: 'well' as const },
       ),
     )
     fc.assert(
@@ -132,7 +136,13 @@ describe('what a watcher does next', () => {
           expect(memory.version).not.toBe('')
           const isExpired = each.kind === 'refused' && each.status.code === 410
           if (isExpired && step.next.kind === 'go_on') expiredWithoutWait++
-          if (each.kind === 'event' || each.kind === 'bookmark' || each.kind === 'ended' || step.next.kind === 'fail')
+          if (
+            each.kind === 'event' ||
+            each.kind === 'bookmark' ||
+            each.kind === 'well' ||
+            each.kind === 'ended' ||
+            step.next.kind === 'fail'
+          )
             expiredWithoutWait = 0
           expect(expiredWithoutWait).toBeLessThanOrEqual(1)
           if (each.kind === 'refused' && memory.version !== undefined) expect(['5', '6', '7', '8', '9']).toContain(memory.version)

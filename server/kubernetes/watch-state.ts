@@ -17,7 +17,7 @@ export interface WatchMemory {
   readonly version: string | undefined
   /** Why everything must be read, while it must. */
   readonly relistReason: LinkRelistReason
-  /** 410s since something last arrived by a watch, or one of its streams ended in peace. */
+  /** 410s since a watch was last well: something arrived, or it was accepted and stayed. */
   readonly goneInARow: number
   readonly futureInARow: number
   /**
@@ -59,6 +59,8 @@ export type WatchOutcome =
   | { readonly kind: 'no_streaming' }
   /** The server has reached our version. */
   | { readonly kind: 'checked' }
+  /** A watch was accepted and has not been refused since. */
+  | { readonly kind: 'well' }
   | { readonly kind: 'ended' }
   /** The attempt is over in any other way. */
   | { readonly kind: 'broken' }
@@ -104,6 +106,8 @@ export function nextWatchStep(memory: WatchMemory, outcome: WatchOutcome): Watch
       return { memory: { ...memory, futureInARow: 0, isUnsure: false }, next: GO_ON }
     case 'broken':
       return { memory: { ...memory, isUnsure: true }, next: GO_ON }
+    case 'well':
+      return { memory: { ...memory, goneInARow: 0, futureInARow: 0 }, next: GO_ON }
     case 'ended':
       return { memory: { ...memory, goneInARow: 0, futureInARow: 0 }, next: { kind: 'end' } }
     default:
