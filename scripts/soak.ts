@@ -2,9 +2,11 @@
 //   npm run soak                                  all of it: about an hour and a quarter
 //   npm run soak -- --minutes=1 --kills=5 --stopped=6     all of it, shortly
 //   npm run soak -- --only=churn --minutes=10 --seed=7
+//   npm run soak -- --only=fuzz-xds --seed=7 --case=412   one stream of the fuzz again, as a breach names it
 import { parseArgs } from 'node:util'
 import { seededRandom } from '../server/demo/population.ts'
 import { soakChurn } from './soak/churn.ts'
+import { soakFuzzXds } from './soak/fuzz-xds.ts'
 import { soakDisks } from './soak/disks.ts'
 import { soakKills } from './soak/kills.ts'
 import { createReport, type Report } from './soak/report.ts'
@@ -16,6 +18,9 @@ interface Asked {
   readonly kills: number
   readonly stoppedS: number
   readonly seed: number
+  /** Mutated ones, of the fuzz. */
+  readonly messages: number
+  readonly onlyCase: number | undefined
 }
 
 const parts: Readonly<Record<string, (asked: Asked, report: Report) => Promise<void>>> = {
@@ -23,6 +28,7 @@ const parts: Readonly<Record<string, (asked: Asked, report: Report) => Promise<v
   disks: ({ seed }, report) => soakDisks(seed, report),
   clock: ({ seed }, report) => soakClock(seed, report),
   sleep: ({ stoppedS, seed }, report) => soakSleep({ stoppedMs: stoppedS * 1000, seed }, report),
+  'fuzz-xds': ({ messages, seed, onlyCase }, report) => soakFuzzXds({ messages, seed, only: onlyCase }, report),
   churn: ({ minutes, seed }, report) => soakChurn({ durationMs: minutes * 60_000, seed, withBrowser: true }, report),
 }
 
@@ -54,15 +60,21 @@ function parse(args: readonly string[]): Asked | string {
         kills: { type: 'string', default: '200' },
         stopped: { type: 'string', default: '60' },
         seed: { type: 'string', default: '1' },
+        messages: { type: 'string', default: '100000' },
+        case: { type: 'string' },
       },
     })
     const only = new Set(values.only.split(','))
     const unknown = [...only].filter((name) => !Object.hasOwn(parts, name))
     if (unknown.length > 0) return `unknown: --only=${unknown.join(',')} (there is ${Object.keys(parts).join(', ')}, several with commas)`
-    const [minutes, kills, stoppedS, seed] = [values.minutes, values.kills, values.stopped, values.seed].map(Number)
-    if ([minutes, kills, stoppedS].some((value) => !(value! > 0)) || !Number.isInteger(kills) || !Number.isInteger(seed))
-      return '--minutes, --kills and --stopped (seconds) are numbers above 0, --seed a whole one'
-    return { only, minutes: minutes!, kills: kills!, stoppedS: stoppedS!, seed: seed! }
+    const [minutes, kills, stoppedS, seed, messages] = [values.minutes, values.kills, values.stopped, values.seed, values.messages].map(
+      Number,
+    )
+    const onlyCase = values.case === undefined ? undefined : Number(values.case)
+    const areWhole = [kills, seed, messages, onlyCase ?? 1].every(Number.isInteger)
+    if ([minutes, kills, stoppedS, messages, onlyCase ?? 1].some((value) => !(value! > 0)) || !areWhole)
+      return '--minutes, --kills, --messages, --case and --stopped (seconds) are numbers above 0, --seed a whole one'
+    return { only, minutes: minutes!, kills: kills!, stoppedS: stoppedS!, seed: seed!, messages: messages!, onlyCase }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }

@@ -1,3 +1,4 @@
+import { CoreError } from '../lib/errors.ts'
 import type { TypeStatus } from '../model/insight.ts'
 import { type DeltaRequest, type DeltaTypeState, openDelta, pushDelta, resyncDelta, stepDelta } from './delta-state.ts'
 import type { NamedVersion, Present, Settled } from './discovery.ts'
@@ -18,6 +19,7 @@ export type Answer<R> = { readonly type: string; readonly nonce: string; readonl
  * driver hands in messages and sends what it answers.
  */
 export interface DiscoverySession<R extends DiscoveryResource> {
+  /** Throws `exhausted` when the peer asks for more than `mostNames` of this type. */
   handle(type: string, request: SotwRequest | DeltaRequest): readonly Answer<R>[]
   /** Something may have changed, or a deadline passed. */
   push(): readonly Answer<R>[]
@@ -41,6 +43,8 @@ export interface DiscoverySessionDeps<R extends DiscoveryResource> {
   /** Of the delta variant: what its driver keeps from the peer for now. */
   readonly isHeldBack?: (type: string, name: string, version: string) => boolean
   readonly onCount?: (type: string, what: 'sent' | 'ack' | 'nack') => void
+  /** What a peer may subscribe to by name, or say that it holds, of one type. Default: as much as it likes. */
+  readonly mostNames?: number
 }
 
 /** In the order answers go out. */
@@ -83,6 +87,8 @@ interface Variant<S, Q, R extends DiscoveryResource> {
   /** Resources of an answer that the peer had in another version before. */
   changedIn(before: S, resources: readonly R[]): readonly R[]
   names(state: S, name: string): boolean
+  /** Names that the state remembers because the peer said them. */
+  nameCount(state: S): number
 }
 
 export function createSotwSession<R extends DiscoveryResource>(deps: DiscoverySessionDeps<R>): DiscoverySession<R> {
@@ -106,6 +112,7 @@ function sotw<R extends DiscoveryResource>(): Variant<SotwTypeState, SotwRequest
     changedIn: ({ last, accepted }, resources) =>
       resources.filter(({ name, version }) => [last?.content, accepted].some((had) => (had?.get(name) ?? version) !== version)),
     names: ({ names }, name) => names.has(name),
+    nameCount: ({ names }) => names.size,
   }
 }
 
@@ -120,13 +127,14 @@ function delta<R extends DiscoveryResource>(): Variant<DeltaTypeState, DeltaRequ
     isOutstanding: ({ outstanding }) => outstanding.size > 0,
     changedIn: ({ known }, resources) => resources.filter(({ name, version }) => (known.get(name) ?? version) !== version),
     names: ({ names }, name) => names.has(name),
+    nameCount: ({ names }) => names.size,
   }
 }
 
 function createSession<S, Q extends SotwRequest | DeltaRequest, R extends DiscoveryResource>(
   name: 'sotw' | 'delta',
   variant: Variant<S, Q, R>,
-  { presentOf, types, clock, nackBackoffMs, isHeldBack, onCount }: DiscoverySessionDeps<R>,
+  { presentOf, types, clock, nackBackoffMs, isHeldBack, onCount, mostNames = Infinity }: DiscoverySessionDeps<R>,
 ): DiscoverySession<R> {
   const states = new Map<string, S>()
   const statuses = new Map<string, TypeStatus>()
@@ -137,8 +145,10 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
       const known = states.get(type)
       // The driver reads the variant's own messages, so the request is of its shape.
       const asked = request as Q
-      if (known === undefined) return take(type, variant.open(asked, contextOf(type)))
-      const step = variant.step(known, asked, contextOf(type))
+      const step = known === undefined ? variant.open(asked, contextOf(type)) : variant.step(known, asked, contextOf(type))
+      if (variant.nameCount(step.state) > mostNames || heldNames(asked) > mostNames)
+        throw new CoreError('exhausted', `more than ${mostNames} names of ${type} on one stream: ask for fewer, or for all with "*"`)
+      if (known === undefined) return take(type, step)
       // An answer carries all that is new, also what was not asked for just now.
       return [...take(type, step), ...follow(type, step.response === undefined ? [] : variant.changedIn(known, step.response.resources))]
     },
@@ -177,6 +187,10 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
       return new Set(types.filter(isUnanswered).map(({ short }) => short))
     },
     status: () => Object.fromEntries(types.flatMap(({ type, short }) => (statuses.has(type) ? [[short, statuses.get(type)!]] : []))),
+  }
+
+  function heldNames(request: SotwRequest | DeltaRequest): number {
+    return 'initialVersions' in request ? Object.keys(request.initialVersions).length : 0
   }
 
   /** What the changed ones need goes at once, changed or not. */

@@ -4,6 +4,7 @@ import { Server, ServerCredentials, type handleUnaryCall } from '@grpc/grpc-js'
 import type { ZoneHealthCheckRequest__Output } from '../gen/kuma/mesh/v1alpha1/ZoneHealthCheckRequest.ts'
 import type { ZoneHealthCheckResponse } from '../gen/kuma/mesh/v1alpha1/ZoneHealthCheckResponse.ts'
 import { CoreError, toCoreError } from '../lib/errors.ts'
+import { statusIsLast } from '../lib/grpc-status-is-last.ts'
 import { toGrpcStatus } from '../lib/grpc-status.ts'
 import { toHostPort } from '../lib/host-port.ts'
 import type { KdsProtos } from './protos.ts'
@@ -50,6 +51,7 @@ export function createKdsServer({ clock, protos, zones, onFault }: KdsServerDeps
   const sockets = new Set<Socket>()
   let listener: Listener | undefined
   const grpc = new Server({
+    interceptors: [statusIsLast],
     'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,

@@ -63,6 +63,10 @@ type Phase =
 
 /** Requests taken in while the steps of connecting run; a real peer sends one or two. */
 const MOST_QUEUED = 64
+/** Of one type: more than a mesh of many thousand services needs. */
+const MOST_NAMES = 50_000
+/** A peer that opens a stream says at once who it is; one that does not is not held for ever. */
+const FIRST_MESSAGE_WITHIN_MS = 60_000
 
 export interface StreamOptions {
   readonly id: string
@@ -84,6 +88,9 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
   let lastPushAt = -Infinity
   let timer: Timer | undefined
   let retry: Timer | undefined
+  const silence = clock.at(clock.monotonic() + FIRST_MESSAGE_WITHIN_MS, () =>
+    fail(new CoreError('invalid', `no message within ${FIRST_MESSAGE_WITHIN_MS / 1000} s: a stream begins with who is there`)),
+  )
 
   const stream: XdsStream = {
     id,
@@ -132,6 +139,7 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
     try {
       switch (phase.kind) {
         case 'new':
+          silence.cancel()
           phase = { kind: 'connecting', queue: [message] }
           void start(message)
           return
@@ -161,6 +169,7 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
         clock,
         nackBackoffMs: deps.nackBackoffMs,
         onCount: deps.onCount,
+        mostNames: MOST_NAMES,
       })
       const undo = await deps.connect({ identity, sessionId: id, signal: ending.signal })
       if (phase.kind !== 'connecting') return undo()
@@ -270,6 +279,7 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
     finalTypes = last?.session.status() ?? {}
     phase = { kind: 'ended' }
     ending.abort()
+    silence.cancel()
     timer?.cancel()
     retry?.cancel()
     last?.undo()

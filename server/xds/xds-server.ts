@@ -2,8 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server as Listener, type Socket } from 'node:net'
 import { type ChannelOptions, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Logger } from 'pino'
+import { clip } from '../lib/clip.ts'
 import type { Clock } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
+import { statusIsLast } from '../lib/grpc-status-is-last.ts'
 import { toHostPort } from '../lib/host-port.ts'
 import type { NewId } from '../lib/random.ts'
 import type { Tunable } from '../lib/tunable.ts'
@@ -13,6 +15,7 @@ import type { StatusPort, StatusSession } from '../discovery/status-port.ts'
 import { connect, connectSteps, type Connecting, type StepResult } from './connect.ts'
 import type { Identity } from './identity.ts'
 import type { Lifecycle, Registered } from './lifecycle.ts'
+import { withMessageBounds } from './message-bounds.ts'
 import type { MeshDirectory } from './mesh-directory.ts'
 import type { Protos } from './protos.ts'
 import { createPushQueue } from './push-queue.ts'
@@ -68,7 +71,8 @@ export interface XdsServerOptions {
 
 /** grpc-js listens with 511, and a storm of connects then waits whole seconds for its SYNs to be sent again. */
 const BACKLOG = 4096
-const MAX_MESSAGE_BYTES = 10 << 20
+const MAX_MESSAGE_BYTES = 4 << 20
+const LONGEST_LOGGED = 1_000
 const CLOSE_WITHIN_MS = 2_000
 
 export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions): XdsServer {
@@ -114,12 +118,12 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
       if (isStopping) return
       if (error.code === 'internal') log.error({ err: error }, 'ended an xDS stream by a fault of ours; the peer connects again')
       else if (error.code === 'unavailable') log.warn({ err: error }, 'ended an xDS stream; the peer connects again')
-      else log.info({ code: error.code, reason: error.message }, 'refused an xDS stream')
+      else log.info({ code: error.code, reason: clip(error.message, LONGEST_LOGGED) }, 'refused an xDS stream')
     },
   }
 
-  const grpc = new Server(grpcOptions(options))
-  grpc.addService(deps.protos.discoveryService, {
+  const grpc = new Server({ ...grpcOptions(options), interceptors: [statusIsLast] })
+  grpc.addService(withMessageBounds(deps.protos.discoveryService), {
     StreamAggregatedResources: (call: Call) => open(call, 'sotw'),
     DeltaAggregatedResources: (call: Call) => open(call, 'delta'),
   })

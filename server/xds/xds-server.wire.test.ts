@@ -216,6 +216,52 @@ describe('a peer that does what it should not', () => {
     expect((await other.answer(1)).type_url).toBe(LISTENER)
   })
 
+  it('hears how it ended when a message cannot be read after others that were still to be answered', async () => {
+    const frameOf = (message: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, message.length >> 8, message.length & 0xff]), message])
+    const serialize = xds.protos.discoveryService['StreamAggregatedResources']!.requestSerialize as (message: object) => Buffer
+    const asks = [CLUSTER, LISTENER, ENDPOINT].map((type_url) => frameOf(serialize({ type_url, node: web('torn') })))
+    const session = connectHttp2(`http://${xds.server.address()}`)
+    for (let round = 0; round < 20; round++) {
+      const request = session.request({
+        ':method': 'POST',
+        ':path': '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources',
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      })
+      const code = new Promise((resolve) => {
+        request.on('response', (headers) => headers['grpc-status'] !== undefined && resolve(headers['grpc-status']))
+        request.on('trailers', (trailers) => resolve(trailers['grpc-status']))
+      })
+      request.on('error', () => undefined)
+      request.resume()
+      request.write(Buffer.concat([...asks, ...asks, frameOf(Buffer.alloc(40, 0xff)), ...asks]))
+      expect(Number(await code)).toBe(status.INTERNAL)
+      request.close()
+    }
+    session.destroy()
+  })
+
+  it('is told so when what it says of itself cannot be told back as it is', async () => {
+    const halfCharacter = open()
+    halfCharacter.write({
+      type_url: CLUSTER,
+      node: nodeOf('default.half', { networking: { address: '127.0.0.1', inbound: [{ port: 1, tags: { '\ud800': 5 } }] } }),
+    })
+    expect(await halfCharacter.ended).toMatchObject({ code: status.INVALID_ARGUMENT })
+    const book = open()
+    book.write({ type_url: CLUSTER, node: nodeOf('default.book', { mesh: 'm'.repeat(300_000) }) })
+    expect(await book.ended).toMatchObject({ code: status.INVALID_ARGUMENT, details: expect.stringMatching(/must agree$/) })
+  })
+
+  it('is refused when it subscribes to ever more names', async () => {
+    const stream = open({ variant: 'delta' })
+    stream.write({ type_url: ENDPOINT, node: web('greedy'), resource_names_subscribe: ['backend'] })
+    await stream.answer(0)
+    for (let round = 0; round < 6; round++)
+      stream.write({ type_url: ENDPOINT, resource_names_subscribe: Array.from({ length: 10_000 }, (_, index) => `${round}-${index}`) })
+    expect(await stream.ended).toMatchObject({ code: status.RESOURCE_EXHAUSTED, details: expect.stringContaining('50000 names') })
+  })
+
   it('is refused with metadata beyond bounds', async () => {
     const stream = open()
     stream.write({ type_url: CLUSTER, node: nodeOf('default.big', { ...plainDataplane('web', 1), padding: 'x'.repeat(11 << 20) }) })
