@@ -1,7 +1,6 @@
 import type { Metadata, Viewport } from 'next'
 import { headers } from 'next/headers'
 import { connection } from 'next/server'
-import { NuqsAdapter } from 'nuqs/adapters/next/app'
 import type { ReactNode } from 'react'
 import './globals.css'
 import { LiveProvider } from './live/live-provider.tsx'
@@ -29,15 +28,13 @@ export default async function RootLayout({ children }: { readonly children: Reac
         <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: bootScript }} />
       </head>
       <body className="bg-bg font-sans text-ink antialiased">
-        <NuqsAdapter>
-          <TrpcProvider>
-            <LiveProvider first={first}>
-              <HeldNavigationProvider>
-                <AppShell>{children}</AppShell>
-              </HeldNavigationProvider>
-            </LiveProvider>
-          </TrpcProvider>
-        </NuqsAdapter>
+        <TrpcProvider>
+          <LiveProvider first={first}>
+            <HeldNavigationProvider>
+              <AppShell>{children}</AppShell>
+            </HeldNavigationProvider>
+          </LiveProvider>
+        </TrpcProvider>
       </body>
     </html>
   )

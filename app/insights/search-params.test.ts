@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { insightsHref, isNarrowed, loadInsightsView, parseKeyParam, toInsightFilter, toKeyParam } from './search-params.ts'
+import { insightsHref, parseKeyParam, toKeyParam } from './insights-href.ts'
+import { isNarrowed, loadInsightsView, toInsightFilter } from './search-params.ts'
 
 describe('view state of the insights page', () => {
   it('is the plain list when the URL says nothing', () => {

@@ -1,7 +1,6 @@
 import {
   createLoader,
   createParser,
-  createSerializer,
   type inferParserType,
   parseAsArrayOf,
   parseAsBoolean,
@@ -10,19 +9,9 @@ import {
 } from 'nuqs/server'
 import { freshnessLevels } from '../../server/model/freshness.ts'
 import type { InsightFilter, InsightSort, Key } from '../../server/model/views.ts'
+import { parseKeyParam, toKeyParam } from './insights-href.ts'
 
 const insightSorts = ['worst', 'name', 'lastWrite', 'conflicts'] as const satisfies readonly InsightSort[]
-
-/** `DataplaneInsight/prod/web-1`. Types and meshes have no slash in them, a name may. */
-export function toKeyParam(key: Key): string {
-  return `${key.type}/${key.mesh}/${key.name}`
-}
-
-export function parseKeyParam(text: string): Key | null {
-  const [type = '', mesh = '', ...rest] = text.split('/')
-  const name = rest.join('/')
-  return type === '' || name === '' ? null : { type, mesh, name }
-}
 
 const parseAsKey = createParser<Key>({
   parse: parseKeyParam,
@@ -43,9 +32,6 @@ export const insightsSearchParams = {
 export type InsightsView = inferParserType<typeof insightsSearchParams>
 
 export const loadInsightsView = createLoader(insightsSearchParams)
-
-/** A link to the page in a given state: `insightsHref({ freshness: ['stale'] })`. */
-export const insightsHref = (view: Partial<InsightsView>): string => createSerializer(insightsSearchParams)('/insights', view)
 
 /** What the view asks the server for. The same view always gives the same filter, so that one query key stands for it. */
 export function toInsightFilter(view: InsightsView): InsightFilter {

@@ -1,7 +1,7 @@
 'use client'
 
 import { useSuspenseQuery } from '@tanstack/react-query'
-import { NoInsights } from '../../components/insights/list-states.tsx'
+import { lazy, Suspense } from 'react'
 import { ConflictPanel } from '../../components/overview/conflict-panel.tsx'
 import { FreshnessPanel } from '../../components/overview/freshness-panel.tsx'
 import { ProblemList } from '../../components/overview/problem-list.tsx'
@@ -10,11 +10,14 @@ import { SinksSummary } from '../../components/overview/sinks-summary.tsx'
 import { StreamsPanel } from '../../components/overview/streams-panel.tsx'
 import { Panel } from '../../components/ui/panel.tsx'
 import type { Freshness } from '../../server/model/freshness.ts'
-import { insightsHref } from '../insights/search-params.ts'
+import { insightsHref } from '../insights/insights-href.ts'
 import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
 import { useCounters } from '../live/use-live.ts'
 import { useTRPC } from '../trpc-client.tsx'
-import { DemoPanel } from './demo-panel.tsx'
+
+/** What most who look at this page never see is no part of its first load. */
+const NoInsights = lazy(() => import('../../components/insights/no-insights.tsx').then((file) => ({ default: file.NoInsights })))
+const DemoPanel = lazy(() => import('./demo-panel.tsx').then((file) => ({ default: file.DemoPanel })))
 
 export function OverviewClient() {
   const trpc = useTRPC()
@@ -27,7 +30,9 @@ export function OverviewClient() {
       <ProblemList problems={problemsOf(counters)} hrefOf={hrefOfProblem} />
       {counters.insightsTotal === 0 ? (
         <Panel title="Freshness" className="live-values">
-          <NoInsights xds={self.xds} />
+          <Suspense fallback={null}>
+            <NoInsights xds={self.xds} />
+          </Suspense>
         </Panel>
       ) : (
         <FreshnessPanel strips={counters.strips} hrefOf={hrefOfLevel} />
@@ -35,7 +40,11 @@ export function OverviewClient() {
       <div className="grid gap-3 lg:grid-cols-[1.15fr_1fr]">
         <div className="flex min-w-0 flex-col gap-3">
           <ConflictPanel {...counters.conflicts} />
-          {self.demo && <DemoPanel />}
+          {self.demo && (
+            <Suspense fallback={null}>
+              <DemoPanel />
+            </Suspense>
+          )}
         </div>
         <div className="flex min-w-0 flex-col gap-3">
           <SinksSummary sinks={counters.sinks} sinksHref="/sinks" />

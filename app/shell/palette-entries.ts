@@ -1,4 +1,4 @@
-import { insightsHref } from '../insights/search-params.ts'
+import { insightsHref } from '../insights/insights-href.ts'
 import { destinations } from './destinations.ts'
 
 export interface PaletteEntry {

@@ -7,7 +7,7 @@ import { StreamDetail } from '../../components/streams/stream-detail.tsx'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import type { SessionRow } from '../../server/model/views.ts'
-import { insightsHref } from '../insights/search-params.ts'
+import { insightsHref } from '../insights/insights-href.ts'
 import { useTRPC } from '../trpc-client.tsx'
 
 const REREAD_MS = 5_000

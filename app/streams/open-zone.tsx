@@ -7,7 +7,7 @@ import { ZoneDetail } from '../../components/streams/zone-detail.tsx'
 import type { ZoneStreams } from '../../components/streams/zones.ts'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
 import { Button } from '../../components/ui/button.tsx'
-import { insightsHref } from '../insights/search-params.ts'
+import { insightsHref } from '../insights/insights-href.ts'
 import { useTRPC } from '../trpc-client.tsx'
 
 const REREAD_MS = 5_000

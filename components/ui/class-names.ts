@@ -1,7 +1,6 @@
 import { type ClassValue, clsx } from 'clsx'
-import { twMerge } from 'tailwind-merge'
 
-/** Joins class names; of two that set the same, the later wins, so that a caller can change what a component brings. */
+/** Joins class names. Two that set the same must not meet here: which of them wins is the style sheet's order. */
 export function classNames(...values: readonly ClassValue[]): string {
-  return twMerge(clsx(values))
+  return clsx(values)
 }

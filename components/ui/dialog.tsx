@@ -3,7 +3,7 @@
 import { X } from 'lucide-react'
 import { Dialog as Primitive } from 'radix-ui'
 import type { ReactNode } from 'react'
-import { classNames } from './class-names.ts'
+import { twMerge } from 'tailwind-merge'
 
 export interface DialogProps {
   readonly isOpen: boolean
@@ -23,7 +23,7 @@ export function Dialog({ isOpen, onOpenChange, title, isBare = false, className,
         <Primitive.Overlay className="fixed inset-0 z-40 bg-black/45" />
         <Primitive.Content
           aria-describedby={undefined}
-          className={classNames(
+          className={twMerge(
             'fixed top-[12vh] left-1/2 z-50 max-h-[76vh] w-[min(34rem,calc(100vw-2rem))] -translate-x-1/2 overflow-y-auto',
             'rounded-xl border border-line bg-panel p-4 shadow-2xl outline-none',
             className,

@@ -29,8 +29,8 @@ export function Field({ label, hint, error, className, ...input }: FieldProps) {
         aria-describedby={classNames(hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`) || undefined}
         autoComplete="off"
         className={classNames(
-          'h-9 w-full rounded-lg border border-control bg-bg px-2.5 placeholder:text-muted disabled:opacity-60',
-          error !== undefined && 'border-stale',
+          'h-9 w-full rounded-lg border bg-bg px-2.5 placeholder:text-muted disabled:opacity-60',
+          error === undefined ? 'border-control' : 'border-stale',
           className,
         )}
         {...input}

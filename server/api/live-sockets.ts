@@ -37,12 +37,11 @@ export const MAX_BUFFERED_BYTES = 256 * 1024
 /** A `live` call with 200 of the longest keys fits. */
 const MAX_MESSAGE_BYTES = 256 * 1024
 /**
- * A frame is mostly what the one before it was: within one window of 16 KB (some frames of counters) it shrinks to a tenth or less.
- * About 100 KB a peer on our side, and nothing kept of what peers send.
+ * A frame is mostly what the one before it was: with the last 32 KB in mind it shrinks to a tenth or less.
+ * About 160 KB a peer on our side, and nothing kept of what peers send.
  */
 const COMPRESSION = {
   threshold: 32,
-  serverMaxWindowBits: 14,
   clientNoContextTakeover: true,
   zlibDeflateOptions: { level: 6, memLevel: 6 },
 }
