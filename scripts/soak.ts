@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { seededRandom } from '../server/demo/population.ts'
 import { soakChurn } from './soak/churn.ts'
+import { soakFuzzApi } from './soak/fuzz-api.ts'
 import { soakFuzzXds } from './soak/fuzz-xds.ts'
 import { soakDisks } from './soak/disks.ts'
 import { soakKills } from './soak/kills.ts'
@@ -23,12 +24,16 @@ interface Asked {
   readonly onlyCase: number | undefined
 }
 
+/** Of the messages of the fuzz, one in so many goes to the API. */
+const API_SHARE = 10
+
 const parts: Readonly<Record<string, (asked: Asked, report: Report) => Promise<void>>> = {
   kills: ({ kills, seed }, report) => soakKills({ times: kills, random: seededRandom(seed) }, report),
   disks: ({ seed }, report) => soakDisks(seed, report),
   clock: ({ seed }, report) => soakClock(seed, report),
   sleep: ({ stoppedS, seed }, report) => soakSleep({ stoppedMs: stoppedS * 1000, seed }, report),
   'fuzz-xds': ({ messages, seed, onlyCase }, report) => soakFuzzXds({ messages, seed, only: onlyCase }, report),
+  'fuzz-api': ({ messages, seed, onlyCase }, report) => soakFuzzApi({ messages: messages / API_SHARE, seed, only: onlyCase }, report),
   churn: ({ minutes, seed }, report) => soakChurn({ durationMs: minutes * 60_000, seed, withBrowser: true }, report),
 }
 

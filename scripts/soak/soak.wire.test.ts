@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../server/demo/population.ts'
 import { soakChurn } from './churn.ts'
 import { soakDisks } from './disks.ts'
+import { soakFuzzApi } from './fuzz-api.ts'
 import { soakFuzzXds } from './fuzz-xds.ts'
 import { soakKills } from './kills.ts'
 import { createReport, type Report } from './report.ts'
@@ -36,6 +37,10 @@ describe('the product, treated badly for a moment (npm run soak does it for an h
 
   it('answers mutated gRPC messages with a clear status, and keeps nothing of them', async () => {
     expect(await breachesOf((report) => soakFuzzXds({ messages: 2_000, seed: SEED }, report))).toEqual([])
+  })
+
+  it('blames mutated requests and socket messages on who sent them', async () => {
+    expect(await breachesOf((report) => soakFuzzApi({ messages: 500, seed: SEED }, report))).toEqual([])
   })
 
   it('keeps nothing of sessions that have gone', async () => {

@@ -83,6 +83,12 @@ export function createApiHandler(controlPlane: ControlPlane, options: ApiHandler
         res.end(JSON.stringify(refusalShape(refusal)))
         return true
       }
+      // tRPC refuses the others; of this one it cannot even make a request.
+      if (req.method === 'TRACE') {
+        res.writeHead(405, { 'content-type': 'application/json', 'cache-control': 'no-store', allow: 'GET, HEAD, POST' })
+        res.end(JSON.stringify(refusalShape({ status: 405, code: 'unsupported', message: 'TRACE is not answered here' })))
+        return true
+      }
       if (isEventStream(req)) res.setTimeout(eventStreamStallMs, () => res.destroy())
       // Its promise never rejects: what it cannot answer it answers with 500.
       void nodeHTTPRequestHandler({

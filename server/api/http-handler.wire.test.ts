@@ -168,6 +168,18 @@ describe('calls', () => {
     expect(error).toMatchObject({ data: { code: 'not_found', details: { id: 's-9' } } })
   })
 
+  it('refuses methods it does not answer, without taking them for a fault of its own', async () => {
+    for (const method of ['TRACE', 'PUT', 'DELETE']) {
+      const status = await new Promise((resolve, reject) => {
+        const asked = httpRequest(`${url}/settings.list`, { method, headers: { 'content-type': 'application/json' } }, (response) =>
+          resolve(response.resume().statusCode),
+        )
+        asked.on('error', reject).end()
+      })
+      expect(status).toBe(405)
+    }
+  })
+
   it('leaves other paths to others', async () => {
     expect(await (await fetch(url.replace('/api/trpc', '/'))).text()).toBe('not the API')
     expect(await (await fetch(url)).text()).toBe('not the API')

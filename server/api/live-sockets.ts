@@ -87,7 +87,8 @@ export function createLiveSockets(
     router: socketRouter,
     createContext: ({ req, res }) => createContext(req, res),
     onError: ({ error, path }) => {
-      if (isUnexpected(error)) logger.error({ err: error, path }, 'a live subscription failed unexpectedly; its page will subscribe again')
+      if (isUnexpected(error) && !isTheirFault(error.cause))
+        logger.error({ err: error, path }, 'a live subscription failed unexpectedly; its page will subscribe again')
     },
   })
 
@@ -147,6 +148,11 @@ export function createLiveSockets(
       stopPinging()
     },
   }
+}
+
+/** What `ws` says of bytes that are no frames: it has hung up on that peer. */
+function isTheirFault(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && String(cause.code).startsWith('WS_ERR_')
 }
 
 /** Answers an upgrade with plain HTTP and hangs up. */

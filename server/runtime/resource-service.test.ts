@@ -68,6 +68,18 @@ describe('applying a resource', () => {
   })
 })
 
+describe('what could not be kept as it is', () => {
+  it('is a name that nobody can read, or that would be two parts of a key', async () => {
+    for (const name of ['a\0b', 'a b', 'a\n', '\ud800', '\u202ea'])
+      await expect(resources.apply({ type: 'Mesh', name }, {})).rejects.toMatchObject({ code: 'invalid', details: { field: 'name' } })
+  })
+
+  it('is nested without end', async () => {
+    const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`) as unknown
+    await expect(resources.apply({ type: 'Mesh', name: 'demo', deep }, {})).rejects.toMatchObject({ code: 'invalid' })
+  })
+})
+
 describe('what is not the caller’s to change', () => {
   it('is what Tidewatch writes itself, and secrets are not even shown', async () => {
     await expect(resources.apply({ type: 'ZoneInsight', name: 'east', subscriptions: [] }, {})).rejects.toMatchObject({ code: 'forbidden' })

@@ -1,9 +1,11 @@
 import { CoreError, isCoreError } from '../lib/errors.ts'
+import { isNestedDeeper } from '../lib/nesting.ts'
 import type { KdsRole } from './kds-role.ts'
 import { defaultPolicies } from '../model/default-policies.ts'
 import type { Kind, Kinds } from '../model/kind.ts'
 import { kumaTypes } from '../model/kuma-types.ts'
 import { ORIGIN_LABEL, ZONE_LABEL } from '../model/origin.ts'
+import { isReadableName } from '../model/readable-name.ts'
 import { formatKey, type Resource, type ResourceDraft, type ResourceKey, type Version } from '../model/resource.ts'
 import { fromRestForm, type RestForm, toRestForm } from '../model/rest-form.ts'
 import { isSameStored } from '../store/json-value.ts'
@@ -41,6 +43,8 @@ export interface ResourceServiceDeps {
 }
 
 const WRITER = 'operator'
+/** No resource comes near it. */
+const DEEPEST = 64
 /** Written by Tidewatch itself: read only. */
 const INTERNAL: ReadonlySet<string> = new Set(['Setting', 'SettingChange', 'Secret', 'GlobalSecret'])
 /** Never shown: what is in them is not for pages and scripts. */
@@ -99,6 +103,11 @@ export function createResourceService({ store, kinds, role }: ResourceServiceDep
     const { key, labels, spec } = fromRestForm(kind.scope === 'mesh' ? { mesh: 'default', ...form } : form, hasSpec(form.type))
     if (kind.scope === 'global' && key.mesh !== '')
       throw new CoreError('invalid', `mesh: a ${key.type} lives in no mesh, so it must be left out`, { details: { field: 'mesh' } })
+    for (const field of ['mesh', 'name'] as const)
+      if (!isReadableName(key[field]))
+        throw new CoreError('invalid', `${field}: has spaces, control or invisible characters: leave them out`, { details: { field } })
+    if (isNestedDeeper(form, DEEPEST))
+      throw new CoreError('invalid', `the resource has more than ${DEEPEST} objects and lists in one another`)
     return { key, spec: kind.parseSpec(spec), ...(labels !== undefined && { labels }) }
   }
 

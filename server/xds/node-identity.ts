@@ -3,6 +3,7 @@ import { clip } from '../lib/clip.ts'
 import { CoreError } from '../lib/errors.ts'
 import { isNestedDeeper } from '../lib/nesting.ts'
 import { type Dataplane, kind as dataplaneKind } from '../model/kinds/dataplane.ts'
+import { isReadableName } from '../model/readable-name.ts'
 import type { ResourceKey } from '../model/resource.ts'
 
 /** Who a peer says it is, in the first message of its stream. */
@@ -22,8 +23,6 @@ const LONGEST_ID = 512
 const LONGEST_NAME = 253
 /** No Dataplane comes near it. */
 const DEEPEST = 32
-/** Neither spaces, control and invisible characters, nor what bytes that are not UTF-8 are read as. */
-const UNREADABLE = /[\p{C}\p{Z}\uFFFD]/u
 
 /** Reads a node. Throws `invalid` that says what was wrong and what would be right. */
 export function identifyNode(node: Node__Output | null | undefined): NodeIdentity {
@@ -33,7 +32,7 @@ export function identifyNode(node: Node__Output | null | undefined): NodeIdentit
   const dot = node.id.indexOf('.')
   if (dot < 1 || dot === node.id.length - 1)
     throw invalid(`node id "${node.id}" is not of the form <mesh>.<name>, for example default.web-1`)
-  if (UNREADABLE.test(node.id))
+  if (!isReadableName(node.id))
     throw invalid(`node id ${quote(node.id)} has spaces, control or invisible characters, or bytes that are not UTF-8: leave them out`)
   if (dot > LONGEST_NAME || node.id.length - dot - 1 > LONGEST_NAME)
     throw invalid(`the mesh and the name in a node id have at most ${LONGEST_NAME} characters each`)
