@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { seededRandom } from '../server/demo/population.ts'
 import { soakChurn } from './soak/churn.ts'
+import { soakPeers } from './soak/hostile-peers.ts'
 import { soakFuzzApi } from './soak/fuzz-api.ts'
 import { soakFuzzXds } from './soak/fuzz-xds.ts'
 import { soakDisks } from './soak/disks.ts'
@@ -26,6 +27,7 @@ interface Asked {
 
 /** Of the messages of the fuzz, one in so many goes to the API. */
 const API_SHARE = 10
+const PEERS_S = 10
 
 const parts: Readonly<Record<string, (asked: Asked, report: Report) => Promise<void>>> = {
   kills: ({ kills, seed }, report) => soakKills({ times: kills, random: seededRandom(seed) }, report),
@@ -34,6 +36,7 @@ const parts: Readonly<Record<string, (asked: Asked, report: Report) => Promise<v
   sleep: ({ stoppedS, seed }, report) => soakSleep({ stoppedMs: stoppedS * 1000, seed }, report),
   'fuzz-xds': ({ messages, seed, onlyCase }, report) => soakFuzzXds({ messages, seed, only: onlyCase }, report),
   'fuzz-api': ({ messages, seed, onlyCase }, report) => soakFuzzApi({ messages: messages / API_SHARE, seed, only: onlyCase }, report),
+  peers: (_asked, report) => soakPeers({ seconds: PEERS_S }, report),
   churn: ({ minutes, seed }, report) => soakChurn({ durationMs: minutes * 60_000, seed, withBrowser: true }, report),
 }
 

@@ -14,6 +14,18 @@ import type { ControlPlane } from './runtime/control-plane.ts'
 
 /** A script follows up to 200 rows by GET, and their keys are in the URL: Node's 16 KB are too few. */
 const MAX_HEADER_BYTES = 64 * 1024
+/** A peer that sends its request a byte at a time is not held for ever. */
+const slowest: ArrivalBounds = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 2_000 }
+/** All pages and scripts there may be, several times over. */
+const MAX_CONNECTIONS = 4_096
+
+/** How long a request may take to arrive; an answer may take as long as it likes. */
+export interface ArrivalBounds {
+  readonly headersMs: number
+  /** With its body. */
+  readonly requestMs: number
+  readonly checkEveryMs: number
+}
 
 export interface Served {
   readonly config: Pick<Config, 'dev'>
@@ -21,16 +33,30 @@ export interface Served {
   readonly controlPlane: Pick<ControlPlane, 'metricsText' | 'notReadyBecause'>
   readonly api: Pick<ApiHandler, 'request' | 'upgrade'>
   readonly pages: Pages | undefined
+  readonly arrival?: ArrivalBounds
 }
 
 /** Health, metrics, API and pages. Whose Host is not this machine is answered by none of them. */
-export function createHttpServer({ config, log, controlPlane, api, pages }: Served): Server {
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (req, res) => {
+export function createHttpServer({ config, log, controlPlane, api, pages, arrival = slowest }: Served): Server {
+  const bounds = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: arrival.headersMs,
+    requestTimeout: arrival.requestMs,
+    connectionsCheckingInterval: arrival.checkEveryMs,
+  }
+  const server = createServer(bounds, (req, res) => {
     answer(req, res).catch((error: unknown) => {
       log.error({ err: error, path: pathOf(req) }, 'a request failed unexpectedly; its caller was told only that')
       if (res.headersSent) res.destroy()
       else say(res, { status: 500, type: 'text/plain', body: 'something went wrong here; the log says what\n' })
     })
+  })
+  server.maxConnections = MAX_CONNECTIONS
+  let isFull = false
+  server.on('connection', () => (isFull = false))
+  server.on('drop', () => {
+    if (!isFull) log.warn(`${MAX_CONNECTIONS} connections are open: further ones are hung up on until some have closed`)
+    isFull = true
   })
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (api.upgrade(req, socket, head)) return

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { get, type IncomingMessage, type Server } from 'node:http'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -115,6 +116,42 @@ describe('the HTTP server', () => {
         get(`${url}${path}`, { headers: { host: 'evil.example' } }, (answer) => resolve(answer.resume().statusCode)).on('error', reject),
       )
     for (const path of ['/', '/metrics', '/healthz', '/readyz']) expect(await statusOf(path)).toBe(403)
+  })
+
+  it('does not wait for ever for a request that drips', async () => {
+    const url = new URL(await start({ arrival: { headersMs: 200, requestMs: 400, checkEveryMs: 50 } }))
+    const answerTo = async (head: string) => {
+      const socket = connect(Number(url.port), url.hostname)
+      let answer = ''
+      socket.on('data', (part: Buffer) => (answer += part.toString()))
+      socket.on('error', () => undefined)
+      socket.write(head)
+      await new Promise((resolve) => socket.once('close', resolve))
+      return answer.split('\r\n', 1)[0]
+    }
+    expect(await answerTo('GET /healthz HTTP/1.1\r\nhost: ')).toBe('HTTP/1.1 408 Request Timeout')
+    const slowBody = await answerTo(`POST /healthz HTTP/1.1\r\nhost: ${url.host}\r\ncontent-length: 100\r\n\r\n{`)
+    expect(slowBody).toMatch(/^HTTP\/1.1 (200|408)/)
+  })
+
+  it('says what is wrong with requests that are none, and shows nothing of its inside', async () => {
+    const url = new URL(await start())
+    const answerTo = async (bytes: string) => {
+      const socket = connect(Number(url.port), url.hostname)
+      let answer = ''
+      socket.on('data', (part: Buffer) => (answer += part.toString()))
+      socket.on('error', () => undefined)
+      socket.end(bytes)
+      await new Promise((resolve) => socket.once('close', resolve))
+      return answer
+    }
+    const asking = (target: string, more = '') => `GET ${target} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: close\r\n${more}\r\n`
+    expect(await answerTo('\0\0\0')).toMatch(/^HTTP\/1.1 400/)
+    expect(await answerTo(asking(`/${'x'.repeat(100_000)}`))).toMatch(/^HTTP\/1.1 431/)
+    expect(await answerTo(asking('/', `x: ${'x'.repeat(100_000)}\r\n`))).toMatch(/^HTTP\/1.1 431/)
+    expect(await answerTo(asking('/', 'host: evil.example\r\n'))).toMatch(/^HTTP\/1.1 (400|403|404)/)
+    for (const target of ['/../../etc/passwd', '/_next/static/%2e%2e/%2e%2e/package.json', '//evil.example/', '/%', 'http://evil.example/'])
+      expect(await answerTo(asking(target))).toMatch(/^HTTP\/1.1 4\d\d[^]*(no pages|not served)/)
   })
 
   it('names the port that is taken', async () => {

@@ -4,6 +4,7 @@ import { soakChurn } from './churn.ts'
 import { soakDisks } from './disks.ts'
 import { soakFuzzApi } from './fuzz-api.ts'
 import { soakFuzzXds } from './fuzz-xds.ts'
+import { soakPeers } from './hostile-peers.ts'
 import { soakKills } from './kills.ts'
 import { createReport, type Report } from './report.ts'
 import { soakClock, soakSleep } from './time.ts'
@@ -41,6 +42,10 @@ describe('the product, treated badly for a moment (npm run soak does it for an h
 
   it('blames mutated requests and socket messages on who sent them', async () => {
     expect(await breachesOf((report) => soakFuzzApi({ messages: 500, seed: SEED }, report))).toEqual([])
+  })
+
+  it('answers peers that come and go as fast as they can, and keeps nothing of them', async () => {
+    expect(await breachesOf((report) => soakPeers({ seconds: 1 }, report))).toEqual([])
   })
 
   it('keeps nothing of sessions that have gone', async () => {

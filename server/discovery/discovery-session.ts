@@ -145,9 +145,10 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
       const known = states.get(type)
       // The driver reads the variant's own messages, so the request is of its shape.
       const asked = request as Q
+      // Before anything is made of them: a message may name a million times the same.
+      if (namesIn(request) > mostNames) throw tooMany(type)
       const step = known === undefined ? variant.open(asked, contextOf(type)) : variant.step(known, asked, contextOf(type))
-      if (variant.nameCount(step.state) > mostNames || heldNames(asked) > mostNames)
-        throw new CoreError('exhausted', `more than ${mostNames} names of ${type} on one stream: ask for fewer, or for all with "*"`)
+      if (variant.nameCount(step.state) > mostNames) throw tooMany(type)
       if (known === undefined) return take(type, step)
       // An answer carries all that is new, also what was not asked for just now.
       return [...take(type, step), ...follow(type, step.response === undefined ? [] : variant.changedIn(known, step.response.resources))]
@@ -189,8 +190,13 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
     status: () => Object.fromEntries(types.flatMap(({ type, short }) => (statuses.has(type) ? [[short, statuses.get(type)!]] : []))),
   }
 
-  function heldNames(request: SotwRequest | DeltaRequest): number {
-    return 'initialVersions' in request ? Object.keys(request.initialVersions).length : 0
+  function namesIn(request: SotwRequest | DeltaRequest): number {
+    if ('names' in request) return request.names.length
+    return Math.max(request.subscribe.length, request.unsubscribe.length, Object.keys(request.initialVersions).length)
+  }
+
+  function tooMany(type: string): CoreError {
+    return new CoreError('exhausted', `more than ${mostNames} names of ${type} on one stream: ask for fewer, or for all with "*"`)
   }
 
   /** What the changed ones need goes at once, changed or not. */

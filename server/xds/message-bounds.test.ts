@@ -7,7 +7,7 @@ const bounded = withMessageBounds(discoveryService)
 
 describe.each(['StreamAggregatedResources', 'DeltaAggregatedResources'])('a request of %s', (name) => {
   const serialize = discoveryService[name]!.requestSerialize as (message: object) => Buffer
-  const read = (message: object) => bounded[name]!.requestDeserialize(serialize(message)) as { node: { id: string } }
+  const read = (message: object) => bounded[name]!.requestDeserialize(serialize(message)) as { node: { id: string }; tooLarge?: string }
   const nodeWith = (padding: number) => ({ id: 'default.web', user_agent_name: 'x'.repeat(padding) })
 
   it('is read as ever within its bounds, with a node of a megabyte and a longer list of names', () => {
@@ -22,17 +22,17 @@ describe.each(['StreamAggregatedResources', 'DeltaAggregatedResources'])('a requ
   })
 
   it('is refused with more than 2 MiB of node, also when it comes in parts', () => {
-    expect(() => read({ node: nodeWith(3 << 20) })).toThrow(/beyond its bound/)
+    expect(read({ node: nodeWith(3 << 20) }).tooLarge).toMatch(/at most 2048 KiB/)
     const half = serialize({ node: nodeWith((1 << 20) + 100) })
-    expect(() => bounded[name]!.requestDeserialize(Buffer.concat([half, half]))).toThrow(/beyond its bound/)
+    expect(bounded[name]!.requestDeserialize(Buffer.concat([half, half]))).toHaveProperty('tooLarge')
   })
 
   it('is refused with more than 64 KiB of error, whose details nobody reads', () => {
     const details = Array.from({ length: 40_000 }, () => ({}))
-    expect(() => read({ error_detail: { code: 3, message: 'no', details } })).toThrow(/beyond its bound/)
+    expect(read({ error_detail: { code: 3, message: 'no', details } }).tooLarge).toMatch(/at most 64 KiB/)
   })
 
   it('that is no message is left to the decoder', () => {
-    expect(() => bounded[name]!.requestDeserialize(Buffer.alloc(40, 0xff))).toThrow(/(?<!beyond its bound)$/)
+    expect(() => bounded[name]!.requestDeserialize(Buffer.alloc(40, 0xff))).toThrow(/wire type|offset|index out of range/)
   })
 })

@@ -4,6 +4,10 @@ import type { ServiceDefinition } from '@grpc/grpc-js'
 const MOST_NODE_BYTES = 2 << 20
 const MOST_ERROR_BYTES = 64 << 10
 
+const TOO_LARGE: TooLarge = {
+  tooLarge: `the node of a request has at most ${MOST_NODE_BYTES >> 10} KiB and its error at most ${MOST_ERROR_BYTES >> 10} KiB`,
+}
+
 /** By the field numbers of DiscoveryRequest and DeltaDiscoveryRequest. */
 const boundsOf: Readonly<Record<string, ReadonlyMap<number, number>>> = {
   StreamAggregatedResources: new Map([
@@ -16,14 +20,18 @@ const boundsOf: Readonly<Record<string, ReadonlyMap<number, number>>> = {
   ]),
 }
 
-/** The same service; a request whose node or error is beyond bounds is refused before anything is made of it. */
+/** In the place of a request that is not read. */
+export interface TooLarge {
+  readonly tooLarge: string
+}
+
+/** The same service; of a request whose node or error is beyond bounds nothing is made but what to tell its sender. */
 export function withMessageBounds(service: ServiceDefinition): ServiceDefinition {
   const bounded = Object.entries(service).map(([name, method]) => {
     const bounds = boundsOf[name]
     if (bounds === undefined) return [name, method]
     const requestDeserialize = (bytes: Buffer): unknown => {
-      if (isBeyond(bytes, bounds)) throw new RangeError('a field of the request is beyond its bound')
-      return method.requestDeserialize(bytes)
+      return isBeyond(bytes, bounds) ? TOO_LARGE : method.requestDeserialize(bytes)
     }
     return [name, { ...method, requestDeserialize }]
   })

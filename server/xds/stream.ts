@@ -13,11 +13,12 @@ import type { Present } from '../discovery/discovery.ts'
 import type { SessionRow } from '../model/views.ts'
 import type { Connecting } from './connect.ts'
 import { identifyNode, type NodeIdentity } from './node-identity.ts'
+import type { TooLarge } from './message-bounds.ts'
 import { type XdsResource, xdsTypes } from './resource-types.ts'
 import { toDeltaRequest, toResponse, toSotwRequest } from './stream-messages.ts'
 
 export type Request = DiscoveryRequest__Output | DeltaDiscoveryRequest__Output
-export type Call = ServerDuplexStream<Request, DiscoveryResponse | DeltaDiscoveryResponse>
+export type Call = ServerDuplexStream<Request | TooLarge, DiscoveryResponse | DeltaDiscoveryResponse>
 
 /** One xDS stream, from its first message to its end. */
 export interface XdsStream {
@@ -135,7 +136,8 @@ export function openStream(call: Call, deps: StreamDeps, { id, variant }: Stream
   call.on('drain', onDrain)
   return stream
 
-  function onMessage(message: Request) {
+  function onMessage(message: Request | TooLarge) {
+    if ('tooLarge' in message) return fail(new CoreError('exhausted', message.tooLarge))
     try {
       switch (phase.kind) {
         case 'new':
