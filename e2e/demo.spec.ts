@@ -85,3 +85,34 @@ test('in a conflict storm the page names both writers within seconds, and neithe
 test('nothing was rejected that nobody looked at', async ({ demo }) => {
   expect(await (await fetch(`${demo.url}/metrics`)).text()).toContain('tidewatch_unhandled_rejections_total 0')
 })
+
+test('pods that are forbidden are one degraded link with the rule to add, and live again once granted', async ({ page }) => {
+  await page.goto('/')
+  await page.getByRole('switch', { name: 'prod-eu forbids pods' }).click()
+  await page.goto('/watchers?link=prod-eu%2Fpods')
+  const detail = page.getByRole('region', { name: 'Link prod-eu/pods' })
+  await expect(detail).toContainText('forbidden since', { timeout: 15_000 })
+  await expect(detail).toContainText('resources: ["pods"]')
+  await expect(page.getByRole('row', { name: /prod-eu\/nodes/ })).toContainText('live')
+  await page.goto('/')
+  await page.getByRole('switch', { name: 'prod-eu forbids pods' }).click()
+  await page.goto('/watchers?link=prod-eu%2Fpods')
+  await detail.getByRole('button', { name: 'Retry now' }).click()
+  await expect(page.getByRole('row', { name: /prod-eu\/pods/ })).toContainText('live', { timeout: 15_000 })
+})
+
+test('an API server that is down is probed by one of its links while the others wait, and all are live again after it', async ({
+  page,
+}) => {
+  await page.goto('/')
+  await page.getByRole('switch', { name: 'edge is down' }).click()
+  await page.goto('/watchers')
+  const rows = page.getByRole('row', { name: /edge\// })
+  await expect(rows.filter({ hasText: /(attempt|probe) \d+, next in/ }).first()).toBeVisible({ timeout: 15_000 })
+  await expect(rows.filter({ hasText: /waiting for the probe of/ }).first()).toBeVisible({ timeout: 15_000 })
+  await expect(page.getByRole('row', { name: /prod-eu\/nodes/ })).toContainText('live')
+  await page.goto('/')
+  await page.getByRole('switch', { name: 'edge is down' }).click()
+  await page.goto('/watchers')
+  await expect(rows.filter({ hasText: 'live' })).toHaveCount(2, { timeout: 20_000 })
+})

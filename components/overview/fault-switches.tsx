@@ -20,7 +20,8 @@ export function FaultSwitches({ faults, moving, problem, onSet }: FaultSwitchesP
   return (
     <Panel title="Simulated fleet" aside={<Badge tone="info">demo</Badge>}>
       <p className="text-muted">
-        The data planes here are simulated by a process of its own, over real gRPC. Break something and watch what the page makes of it.
+        Data planes, zones and Kubernetes API servers here are simulated, each by a process of its own, over real gRPC and HTTP. Break
+        something and watch what the page makes of it.
       </p>
       <ul className="mt-2">
         {faults.map(({ name, label, description, active }) => (

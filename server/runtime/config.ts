@@ -79,7 +79,7 @@ type Flag = keyof typeof flags
 
 /** Flags that are there or not. */
 export const switches = {
-  demo: 'throw-away data, a simulated fleet, faults on demand',
+  demo: 'throw-away data, a simulated fleet, zones and clusters, faults on demand',
   'no-ui': 'the API, metrics and xDS alone',
   dev: 'pages rebuilt as they are edited',
 } as const

@@ -41,6 +41,7 @@ import { createCounters } from './counters.ts'
 import { createKds } from './create-kds.ts'
 import { createDemo } from './create-demo.ts'
 import { createDebugSnapshot } from './debug-snapshot.ts'
+import { planDemoClusters } from './demo-clusters.ts'
 import { createWatchers } from './create-watchers.ts'
 import { createGatePolicy, createLinkTuning } from './link-tuning.ts'
 import { createResourceService } from './resource-service.ts'
@@ -273,8 +274,9 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     },
     onError,
   })
+  const clusters = config.demo ? await planDemoClusters(config, newId()) : undefined
   const demo = config.demo
-    ? createDemo({ clock, random, log, config, settings, resources, xds: xds.address, kds: () => kds.address() ?? '' })
+    ? createDemo({ clock, random, log, config, settings, resources, clusters, xds: xds.address, kds: () => kds.address() ?? '' })
     : undefined
   const counters = createCounters({ clock, board, conflicts, sessions, links, eventLoopLag, interruptions, readers, store: opened, sinks })
   const core = createCoreMetrics(metrics, {
@@ -287,7 +289,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
 
   let watchers: Part | undefined
   try {
-    watchers = await createWatchers({ clock, links, settings, insights: board }, config)
+    watchers = await createWatchers({ clock, links, settings, insights: board }, clusters ?? config)
     await settings.load(config.settings)
   } catch (error) {
     await opened.close()

@@ -8,6 +8,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { Config } from './config.ts'
 import { createConflictStorm } from './conflict-storm.ts'
 import type { DemoControls } from './control-plane.ts'
+import type { DemoClusters } from './demo-clusters.ts'
 import { combineDemo, createDemoProcess } from './demo-process.ts'
 import type { ResourceService } from './resource-service.ts'
 
@@ -27,6 +28,8 @@ export interface DemoDeps {
   /** host:port, once they are known. */
   readonly xds: () => string
   readonly kds: () => string
+  /** Undefined: none are simulated. */
+  readonly clusters: DemoClusters | undefined
 }
 
 const DATA_PLANES = 200
@@ -36,7 +39,7 @@ const ZONES_END_WITHIN_MS = 5_000
 /** The mesh whose policies come to a zone that refuses the mesh itself. */
 const LATE_MESH = { type: 'Mesh', mesh: '', name: 'late' }
 
-export function createDemo({ config, settings, resources, xds, kds, ...deps }: DemoDeps): Demo {
+export function createDemo({ config, settings, resources, xds, kds, clusters, ...deps }: DemoDeps): Demo {
   const fleet = createDemoProcess(
     { ...deps, alongside: { 'conflict-storm': createConflictStorm(settings) } },
     {
@@ -54,11 +57,29 @@ export function createDemo({ config, settings, resources, xds, kds, ...deps }: D
       args: () => ['--kds', kds(), '--zones', ZONES.join(','), '--data-dir', config.dataDir],
     },
   )
+  const kubernetes =
+    clusters &&
+    createDemoProcess(
+      { ...deps, alongside: {} },
+      {
+        what: 'what simulates Kubernetes',
+        entry: join(import.meta.dirname, '../demo/kube-api.ts'),
+        args: () => [
+          '--token',
+          clusters.token,
+          '--clusters',
+          Object.entries(clusters.ports)
+            .map((each) => each.join('='))
+            .join(','),
+        ],
+      },
+    )
   return {
-    controls: combineDemo([fleet, zones]),
+    controls: combineDemo([fleet, zones, ...(kubernetes === undefined ? [] : [kubernetes])]),
     parts: [
       { name: 'simulated fleet', run: fleet.run },
       { name: 'simulated zones', run: zones.run },
+      ...(kubernetes === undefined ? [] : [{ name: 'simulated Kubernetes', run: kubernetes.run }]),
     ],
   }
 

@@ -1,0 +1,187 @@
+/**
+ * Simulated Kubernetes API servers, a process of its own: real HTTP on loopback, one port for each cluster:
+ *
+ *   node server/demo/kube-api.ts --token TOKEN --clusters prod-eu=6443,edge=6444
+ *
+ * Started with an IPC channel it takes { kind: 'set', fault, active } and sends { kind: 'faults', faults } at the start and after each
+ * change, and ends when the channel closes.
+ */
+import { parseArgs } from 'node:util'
+import { createSystemClock } from '../lib/clock.ts'
+import type { DemoFault } from '../model/views.ts'
+import { createKubeCluster, simulatedKinds } from './kube-cluster.ts'
+import { createKubeServer, type KubeServer, type KubeTrouble } from './kube-server.ts'
+import { createKubeStore } from './kube-store.ts'
+import { seededRandom } from './population.ts'
+
+const FIRST_VERSION = 1_000
+/** What was written between the backup and the start: a backup is old. */
+const SINCE_BACKUP = 50_000
+const WINDOW = 2_000
+const BOOKMARK_EVERY_MS = 5_000
+const RETRY_AFTER_S = 5
+const SLOW_MS = 3_000
+const USER = 'tidewatch'
+
+interface Switch extends Omit<DemoFault, 'active' | 'name'> {
+  readonly on: Cluster | undefined
+  readonly trouble: KubeTrouble | 'restore'
+}
+interface Cluster {
+  readonly name: string
+  readonly server: KubeServer
+  readonly restore: () => void
+}
+
+if (import.meta.main) await main()
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2))
+  if (typeof options === 'string') {
+    process.stderr.write(`kube-api: ${options}\n`)
+    process.exit(2)
+  }
+  const ending = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort())
+  process.on('disconnect', () => ending.abort())
+  const { token } = options
+  const clock = createSystemClock()
+  const lives: Promise<void>[] = []
+  const clusters = await Promise.all(options.clusters.map(startCluster))
+  const active = new Set<string>()
+  const switches = switchesOf(clusters)
+
+  process.on('message', (message: { kind?: string; fault?: string; active?: boolean }) => {
+    const { fault = '' } = message
+    if (message.kind === 'set' && switches[fault] !== undefined) void move(fault, message.active === true)
+  })
+  announce()
+  await Promise.allSettled(lives)
+  for (const { server } of clusters) server.close()
+  process.exit(0)
+
+  async function startCluster({ name, port }: { readonly name: string; readonly port: number }, index: number): Promise<Cluster> {
+    const store = createKubeStore({ firstVersion: FIRST_VERSION + SINCE_BACKUP, window: WINDOW })
+    const random = seededRandom(index + 1)
+    const cluster = createKubeCluster({ clock, random, store }, { name, nodes: index === 0 ? 6 : 3, pods: index === 0 ? 20 : 4 })
+    const restore = store.backup(FIRST_VERSION)
+    const server = await createKubeServer({ clock, store }, { port, tokens: { [token]: USER }, kinds: simulatedKinds })
+    lives.push(cluster.run(ending.signal, server.flush), bookmarks(server))
+    return {
+      name,
+      server,
+      restore() {
+        restore()
+        server.cutAll()
+      },
+    }
+  }
+
+  async function bookmarks(server: KubeServer): Promise<void> {
+    for (;;) {
+      await clock.sleep(BOOKMARK_EVERY_MS, ending.signal)
+      server.bookmark()
+    }
+  }
+
+  async function move(name: string, isOn: boolean): Promise<void> {
+    const { on, trouble } = switches[name]!
+    if (trouble === 'restore') {
+      if (isOn) on?.restore()
+    } else {
+      // A server has one trouble at a time: another one of its switches goes off.
+      for (const other of active) if (switches[other]?.on === on) active.delete(other)
+      await on?.server.setTrouble(isOn ? trouble : undefined)
+    }
+    if (isOn) active.add(name)
+    else active.delete(name)
+    announce()
+    if (trouble !== 'restore' || !isOn) return
+    // Restored once; there is nothing to leave on.
+    await clock.sleep(BOOKMARK_EVERY_MS, ending.signal).catch(() => undefined)
+    active.delete(name)
+    announce()
+  }
+
+  function announce() {
+    const faults: DemoFault[] = Object.entries(switches).map(([name, { label, description }]) => ({
+      name,
+      label,
+      description,
+      active: active.has(name),
+    }))
+    if (process.connected) process.send?.({ kind: 'faults', faults })
+  }
+}
+
+function switchesOf(clusters: readonly Cluster[]): Readonly<Record<string, Switch>> {
+  const [first] = clusters
+  const last = clusters.at(-1)
+  const [main = '', away = ''] = [first?.name, last?.name]
+  return {
+    'kube-down': {
+      label: `${away} is down`,
+      description: `The simulated API server of ${away} takes no connections.`,
+      on: last,
+      trouble: { kind: 'down' },
+    },
+    'kube-forbidden': {
+      label: `${main} forbids pods`,
+      description: `The simulated API server of ${main} answers 403 to whoever lists or watches pods; other kinds go on.`,
+      on: first,
+      trouble: { kind: 'forbidden', plural: 'pods' },
+    },
+    'kube-gone': {
+      label: `${main} forgets versions`,
+      description: `Each watch of ${main} ends with 410 after a second: all is listed again.`,
+      on: first,
+      trouble: { kind: 'gone' },
+    },
+    'kube-throttled': {
+      label: `${main} throttles`,
+      description: `${main} answers 429 to everything, with Retry-After: ${RETRY_AFTER_S}.`,
+      on: first,
+      trouble: { kind: 'throttled', retryAfterSeconds: RETRY_AFTER_S },
+    },
+    'kube-silent': {
+      label: `${main} is silent`,
+      description: `Connections to ${main} stay open, and nothing comes through them: half open. It is noticed after watch.idleTimeoutMs, almost 5 min by default.`,
+      on: first,
+      trouble: { kind: 'silent' },
+    },
+    'kube-slow': {
+      label: `${main} is slow`,
+      description: `${main} takes ${SLOW_MS / 1000} s to begin each answer.`,
+      on: first,
+      trouble: { kind: 'slow', delayMs: SLOW_MS },
+    },
+    'kube-restored': {
+      label: `${main} from a backup`,
+      description: `The store of ${main} is put back to an old backup: versions that were seen are in its future. Switches itself off.`,
+      on: first,
+      trouble: 'restore',
+    },
+  }
+}
+
+interface Options {
+  readonly token: string
+  readonly clusters: readonly { readonly name: string; readonly port: number }[]
+}
+
+/** The options, or one line that says what is wrong and what would be right. */
+function readOptions(args: readonly string[]): Options | string {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { token: { type: 'string' }, clusters: { type: 'string' } } })
+    if (values.token === undefined || values.token === '') return '--token needs what clients have to send as their bearer token'
+    const clusters = (values.clusters ?? '').split(',').map((part) => {
+      const [name = '', port = ''] = part.split('=')
+      return { name, port: Number(port) }
+    })
+    if (!clusters.every(({ name, port }) => name !== '' && Number.isInteger(port) && port > 0))
+      return '--clusters needs names with ports, for example --clusters prod-eu=6443,edge=6444'
+    return { token: values.token, clusters }
+  } catch (error) {
+    return (error as Error).message
+  }
+}
