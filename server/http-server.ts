@@ -79,8 +79,19 @@ export function createHttpServer({ config, log, controlPlane, api, pages, arriva
     if (path === '/metrics')
       return say(res, { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: await controlPlane.metricsText() })
     if (pages === undefined) return say(res, { status: 404, type: 'text/plain', body: 'no pages: started with --no-ui\n' })
+    const fault = faultOf(req)
+    if (fault !== undefined) return say(res, { ...fault, type: 'text/plain' })
     protectPage(req, { res, dev: config.dev })
     await pages.request(req, res)
+  }
+
+  /** What pages cannot be asked: of a target that is no path they would make a failure of theirs. */
+  function faultOf({ url = '', method = '' }: IncomingMessage) {
+    if (!url.startsWith('/') || url.startsWith('//'))
+      return { status: 400, body: 'a page is asked for by its path, which begins with one /\n' }
+    // While pages are developed, they post to what helps with it.
+    if (!config.dev && method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'pages are read with GET and HEAD alone\n' }
+    return undefined
   }
 
   function readiness() {

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { get, type IncomingMessage, type Server } from 'node:http'
+import { get, type IncomingMessage, request, type Server } from 'node:http'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -152,6 +152,21 @@ describe('the HTTP server', () => {
     expect(await answerTo(asking('/', 'host: evil.example\r\n'))).toMatch(/^HTTP\/1.1 (400|403|404)/)
     for (const target of ['/../../etc/passwd', '/_next/static/%2e%2e/%2e%2e/package.json', '//evil.example/', '/%', 'http://evil.example/'])
       expect(await answerTo(asking(target))).toMatch(/^HTTP\/1.1 4\d\d[^]*(no pages|not served)/)
+  })
+
+  it('asks the pages for nothing that they cannot be asked', async () => {
+    let asked = 0
+    const url = new URL(await start({ pages: pagesOf(async (_req, res) => (asked++, void res.end())) }))
+    const statusOf = (method: string, path: string) =>
+      new Promise((resolve, reject) =>
+        request({ host: url.hostname, port: url.port, method, path }, (answer) => resolve(answer.resume().statusCode))
+          .on('error', reject)
+          .end(),
+      )
+    for (const target of ['*', '//evil.example/', 'http://evil.example/']) expect(await statusOf('GET', target)).toBe(400)
+    for (const method of ['TRACE', 'PUT', 'POST', 'DELETE']) expect(await statusOf(method, '/insights')).toBe(405)
+    expect(asked).toBe(0)
+    expect(await statusOf('HEAD', '/insights')).toBe(200)
   })
 
   it('names the port that is taken', async () => {
