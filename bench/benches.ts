@@ -1,7 +1,8 @@
+import { flushBench, freshnessBench, tuneBench } from './flush/flush.ts'
 import type { Bench } from './harness.ts'
 import { kdsBench } from './kds/kds.ts'
 import { reflectorBench } from './kubernetes/reflector.ts'
 import { herdGuardBench } from './link/herd-guard.ts'
 
 /** All there are, in the order they run. */
-export const benches: readonly Bench[] = [herdGuardBench, kdsBench, reflectorBench]
+export const benches: readonly Bench[] = [flushBench, freshnessBench, tuneBench, herdGuardBench, kdsBench, reflectorBench]

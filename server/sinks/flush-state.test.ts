@@ -194,4 +194,10 @@ describe('any course of changes, flushes and retunes', () => {
     expect(toTempo({ intervalMs: 5_000, backoff: 9_000, idleTimeoutMs: 300_000 }).backoffMs).toBe(5_000)
     expect(toTempo({ intervalMs: 5_000, backoff: 0, idleTimeoutMs: 300_000 }).backoffMs).toBe(0)
   })
+
+  it('gathers changes for 50 ms, or for the interval where that is shorter', () => {
+    expect(toTempo({ intervalMs: 50, backoff: 'auto', idleTimeoutMs: 300_000 }).batchWindowMs).toBe(50)
+    expect(toTempo({ intervalMs: 49, backoff: 'auto', idleTimeoutMs: 300_000 }).batchWindowMs).toBe(49)
+    expect(toTempo({ intervalMs: 0, backoff: 'auto', idleTimeoutMs: 300_000 }).batchWindowMs).toBe(0)
+  })
 })

@@ -52,7 +52,7 @@ export interface Tempo {
 /** How an attempt ended: nothing left to do; left for the next tick; or (urgent ones) to be tried again after a wait. */
 export type FlushOutcome = 'settled' | 'kept' | { readonly againInMs: number }
 
-/** How long changes are gathered before a quiet insight is written. */
+/** How long changes are gathered before a quiet insight is written, or the interval if that is shorter: at 0 only the store's time gathers. */
 const BATCH_WINDOW_MS = 50
 
 export interface TempoSettings {
@@ -62,10 +62,10 @@ export interface TempoSettings {
   readonly idleTimeoutMs: number
 }
 
-/** Whoever asks for quick saves gets a short backoff; a backoff beyond the interval would be a longer interval in disguise. */
+/** Whoever asks for quick saves gets a short backoff; a backoff or window beyond the interval would be a longer interval in disguise. */
 export function toTempo({ intervalMs, backoff, idleTimeoutMs }: TempoSettings): Tempo {
   const backoffMs = typeof backoff === 'number' ? Math.min(backoff, intervalMs) : intervalMs / 10
-  return { intervalMs, backoffMs, heartbeatMs: idleTimeoutMs / 2, batchWindowMs: BATCH_WINDOW_MS }
+  return { intervalMs, backoffMs, heartbeatMs: idleTimeoutMs / 2, batchWindowMs: Math.min(BATCH_WINDOW_MS, intervalMs) }
 }
 
 export function openedState(now: number, heartbeatAt: number): FlushState {
