@@ -74,7 +74,7 @@ function Strip({ strip, hrefOf }: { readonly strip: FreshnessStrip; readonly hre
       <div>
         <h3 className="font-semibold">{type}</h3>
         <p className="text-xs text-muted">
-          {formatCount(total)} · every {formatExactSpan(cadenceMs)}
+          {formatCount(total)} · every {formatExactSpan(Math.round(cadenceMs))}
           {cadenceMaxMs > cadenceMs && ` to ${formatExactSpan(cadenceMaxMs)}`}
         </p>
       </div>
