@@ -26,7 +26,7 @@ const classes: Partial<Record<grpcStatus, LinkErrorClass>> = {
 
 const hints: Partial<Record<LinkErrorClass, (address: string) => string>> = {
   network: (address) =>
-    `Check that a global control plane listens on ${address} (its --kds-port), and with TLS exactly when the address says grpcs://.`,
+    `Check that a global control plane listens on ${address} (its --kds-port), with TLS exactly when the address says grpcs://, and then with a certificate for that host by an authority that --global-ca (or the system) holds.`,
   forbidden: () => 'The global refuses this zone: its Zone may be disabled there (tidewatch get Zone).',
   not_found: (address) => `What listens on ${address} is no global control plane: KDSSyncService is missing there. Check the port.`,
 }
