@@ -264,7 +264,8 @@ export function createWatchConnector(deps: WatchConnectorDeps, config: Omit<Watc
     readable(object, attempt, () => {
       const done = writer.apply(change, object)
       if (done === 'unchanged') return
-      const at = changedAt(object)
+      // The last write of what is deleted was long before: when it was deleted nothing says.
+      const at = done === 'deleted' ? undefined : changedAt(object)
       attempt.event(done, at === undefined ? {} : { lagMs: Math.max(0, clock.now() - at) })
       if (done !== 'modified') attempt.objects(writer.size())
     })

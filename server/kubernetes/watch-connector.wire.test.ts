@@ -32,6 +32,8 @@ interface Watcher {
   stop(): void
   readonly log: string[]
   readonly changes: string[]
+  /** What came with a lag. */
+  readonly lags: string[]
   names(): readonly string[]
 }
 
@@ -49,6 +51,7 @@ async function start(handler: ScriptedHandler, changes: Partial<WatcherConfig> &
   })
   const log: string[] = []
   const seen: string[] = []
+  const lags: string[] = []
   reflector.onChange((change: ReflectorChange<string>) =>
     seen.push(change.kind === 'set' ? `set ${change.name}@${change.entry.version}` : `deleted ${change.name}@${change.before.version}`),
   )
@@ -57,7 +60,7 @@ async function start(handler: ScriptedHandler, changes: Partial<WatcherConfig> &
       clock,
       client,
       writer: reflector.writer,
-      changedAt: () => undefined,
+      changedAt: () => 0,
       serverTimeoutMs: createTunable(4_000),
       idleTimeoutMs: createTunable(idleTimeoutMs),
     },
@@ -70,7 +73,10 @@ async function start(handler: ScriptedHandler, changes: Partial<WatcherConfig> &
     number: 1,
     syncing: () => void log.push('syncing'),
     live: () => void (log.at(-1) === 'live' || log.push('live')),
-    event: (kind) => void log.push(kind),
+    event(kind, { lagMs } = {}) {
+      log.push(kind)
+      if (lagMs !== undefined) lags.push(kind)
+    },
     bookmark: () => {},
     request: (verb, code) => void log.push(`${verb} ${code}`),
     relist: (reason) => void log.push(`relist: ${reason}`),
@@ -92,6 +98,7 @@ async function start(handler: ScriptedHandler, changes: Partial<WatcherConfig> &
     stop: () => stopping.abort(new DOMException('stopped', 'AbortError')),
     log,
     changes: seen,
+    lags,
     names: () => [...reflector.entries()].map(([name, { version }]) => `${name}@${version}`),
   }
 }
@@ -144,6 +151,19 @@ describe('list + watch', () => {
     await watcher.connect()
     expect(api.requests.at(-1)).toContain('resourceVersion=222')
     expect(watcher.log.filter((line) => line.startsWith('relist'))).toEqual(['relist: start'])
+  })
+
+  it('tells the lag of what was created and changed, not of what was deleted: that says when it was last written, not when it went', async () => {
+    const watcher = await start((request, reply) => {
+      if (!request.isStreamingList) return
+      streamList(reply, [configMap('a', '1')], '1')
+      reply.line('ADDED', configMap('b', '2'))
+      reply.line('MODIFIED', configMap('a', '3'))
+      reply.line('DELETED', configMap('a', '4'))
+      reply.end()
+    })
+    expect(await watcher.connect()).toBe('ended')
+    expect(watcher.lags).toEqual(['added', 'modified'])
   })
 
   it('reads pages of 500 where there is no streaming list, all of them, without a version beside a page token', async () => {
