@@ -14,7 +14,7 @@ import {
   unauthorized,
   unknownPath,
 } from './kube-answers.ts'
-import { keyOf, type KubeStore } from './kube-store.ts'
+import { keyOf, type KubeStore, type StoredObject } from './kube-store.ts'
 
 /** The HTTP of a simulated API server: discovery, list by pages, streaming list, watch. Reads only. */
 export interface KubeServer {
@@ -196,9 +196,11 @@ export async function createKubeServer({ clock, store }: KubeServerDeps, { port,
     const version = token?.version ?? store.version()
     const all = token === undefined ? store.list(kind.plural) : store.snapshot(kind.plural, version)
     if (all === undefined) return refuse(response, expiredToken(token?.start ?? ''))
+    // Tokens name the last one by what tells it apart in what was asked for, as the real ones do.
+    const placeOf = (object: StoredObject) => (namespace === undefined && kind.isNamespaced ? keyOf(object) : object.metadata.name)
     const rest = all.filter(
       (object) =>
-        (namespace === undefined || object.metadata.namespace === namespace) && (token === undefined || keyOf(object) > token.start),
+        (namespace === undefined || object.metadata.namespace === namespace) && (token === undefined || placeOf(object) > token.start),
     )
     const limit = Number(query.get('limit') ?? 0) || rest.length
     const items = rest.slice(0, limit)
@@ -207,7 +209,7 @@ export async function createKubeServer({ clock, store }: KubeServerDeps, { port,
     if (hasMore && token === undefined) store.keepSnapshot(kind.plural)
     const metadata = {
       resourceVersion: String(version),
-      ...(hasMore && { continue: toToken(version, keyOf(last)), remainingItemCount: rest.length - items.length }),
+      ...(hasMore && { continue: toToken(version, placeOf(last)), remainingItemCount: rest.length - items.length }),
     }
     json(response, { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata, items })
   }
@@ -224,7 +226,13 @@ export async function createKubeServer({ clock, store }: KubeServerDeps, { port,
     }
     watches.add(watch)
     const seconds = Number(query.get('timeoutSeconds') ?? 0) || DEFAULT_WATCH_SECONDS
-    const timers = [clock.at(clock.monotonic() + seconds * 1000, () => response.end())]
+    const timers = [
+      clock.at(clock.monotonic() + seconds * 1000, () => {
+        // Through a connection that is half open no end comes either.
+        if (trouble?.kind === 'silent') silenced.add(response)
+        else response.end()
+      }),
+    ]
     if (trouble?.kind === 'gone') timers.push(clock.at(clock.monotonic() + GONE_AFTER_MS, () => expire(watch)))
     response.on('close', () => {
       watches.delete(watch)
@@ -270,7 +278,7 @@ function refuse(response: ServerResponse, { code, contentType, body, retryAfterS
     .writeHead(code, {
       'cache-control': 'no-cache, private',
       'content-type': contentType,
-      'x-content-type-options': 'nosniff',
+      ...((code === 403 || contentType.startsWith('text/plain')) && { 'x-content-type-options': 'nosniff' }),
       ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
     })
     .end(body)

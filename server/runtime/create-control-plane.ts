@@ -70,6 +70,9 @@ export interface RunningControlPlane extends ControlPlane {
   close(): Promise<void>
 }
 
+/** A process that starts answers within a second on a busy machine. */
+const CLUSTERS_READY_WITHIN_MS = 5_000
+
 /** Builds everything in dependency order; starts nothing but the opening of the store and the reading of settings. */
 export async function createControlPlane(config: Config, log: Logger, overrides: Overrides = {}): Promise<RunningControlPlane> {
   const { clock = createSystemClock(), random = systemRandom, newId = newRandomId, adaptBuilder = (builder) => builder } = overrides
@@ -386,7 +389,8 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         ...kds.parts,
         { name: 'xDS', run: xds.run },
         ...(watchers === undefined ? [] : [watchers]),
-        { name: 'links', run: links.run },
+        ...(demo?.clusters === undefined ? [] : [demo.clusters]),
+        { name: 'links', run: onceReady(links.run) },
         ...(demo?.parts.map(({ name, run }) => ({ name, run: onceListening(run) })) ?? []),
       ]
       await superviseParts(parts, signal, {
@@ -407,6 +411,19 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   }
 
   /** For what connects to us: until then there is no address. */
+  /** A simulated cluster that does not come is met as any that is down. */
+  function onceReady(run: Part['run']): Part['run'] {
+    const ready = demo?.clusters?.ready
+    if (ready === undefined) return run
+    return async (signal) => {
+      const tooLong = new AbortController()
+      const timer = clock.at(clock.monotonic() + CLUSTERS_READY_WITHIN_MS, () => tooLong.abort())
+      await untilAborted(ready, AbortSignal.any([signal, tooLong.signal])).catch(() => undefined)
+      timer.cancel()
+      await run(signal)
+    }
+  }
+
   function onceListening(run: Part['run']): Part['run'] {
     return async (signal) => {
       await untilAborted(listening.promise, signal)

@@ -15,7 +15,10 @@ import type { ResourceService } from './resource-service.ts'
 /** All that --demo simulates, each in a process of its own over the real protocols, and the switches that break it. */
 export interface Demo {
   readonly controls: DemoControls
+  /** To be run once we listen: they connect to us. */
   readonly parts: readonly Part[]
+  /** To be run at once, and what we connect to: waited for before links are run, so that none begins with a refusal. Undefined: none. */
+  readonly clusters: (Part & { readonly ready: Promise<void> }) | undefined
 }
 
 export interface DemoDeps {
@@ -79,8 +82,8 @@ export function createDemo({ config, settings, resources, xds, kds, clusters, ..
     parts: [
       { name: 'simulated fleet', run: fleet.run },
       { name: 'simulated zones', run: zones.run },
-      ...(kubernetes === undefined ? [] : [{ name: 'simulated Kubernetes', run: kubernetes.run }]),
     ],
+    clusters: kubernetes && { name: 'simulated Kubernetes', run: kubernetes.run, ready: kubernetes.ready },
   }
 
   /** A mesh made while a zone refuses it: its default policies, of several types, are refused there for want of it. It stays, so that one sees it arrive. */

@@ -9,6 +9,8 @@ import type { DemoControls } from './control-plane.ts'
 
 /** Something simulated of --demo (data planes, zones): a process of its own, told over IPC what to break; started again when it dies. */
 export interface DemoProcess extends DemoControls {
+  /** Resolves once it has said what can be broken: what it simulates is there. */
+  readonly ready: Promise<void>
   run(signal: AbortSignal): Promise<void>
 }
 
@@ -70,8 +72,9 @@ export function createDemoProcess(
   let child: ChildProcess | undefined
   let faults: readonly DemoFault[] = []
   const waiting = new Set<() => void>()
+  const ready = Promise.withResolvers<void>()
 
-  return { list: () => faults, set, run }
+  return { list: () => faults, set, run, ready: ready.promise }
 
   async function set(name: string, active: boolean): Promise<void> {
     if (!faults.some((fault) => fault.name === name)) {
@@ -141,6 +144,7 @@ export function createDemoProcess(
       started.on('message', (message) => {
         if ((message as FaultsMessage).kind !== 'faults') return
         faults = (message as FaultsMessage).faults
+        ready.resolve()
         for (const tell of waiting) tell()
       })
       // Not started, or not told: it has died or is about to.

@@ -1,0 +1,173 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { LinkRow } from '../model/link-row.ts'
+import { readConfig } from './config.ts'
+import { createControlPlane, type RunningControlPlane } from './create-control-plane.ts'
+
+const TOKEN = 't'
+/** Short, so that what takes minutes takes seconds here; still in the order the product has them in. */
+const SETTINGS = {
+  'link.baseBackoffMs': 200,
+  'link.maxBackoffMs': 2_000,
+  'link.unhealthyAfterMs': 3_000,
+  'link.probeBaseMs': 100,
+  'link.probeMaxMs': 500,
+}
+
+let port: number
+let folder: string
+let simulation: ChildProcess
+let controlPlane: RunningControlPlane
+let stopping: AbortController
+let running: Promise<void>
+
+beforeEach(async () => {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  port = (probe.address() as AddressInfo).port
+  await once(probe.close(), 'close')
+  folder = mkdtempSync(join(tmpdir(), 'tidewatch-simulated-'))
+  await startSimulation()
+  await startWatching(SETTINGS)
+})
+
+afterEach(async () => {
+  stopping.abort()
+  await running
+  await controlPlane.close()
+  simulation.kill('SIGKILL')
+})
+
+async function startSimulation() {
+  simulation = spawn(process.execPath, [join(import.meta.dirname, '../demo/kube-api.ts'), '--token', TOKEN, '--clusters', `prod=${port}`], {
+    stdio: ['ignore', 2, 2, 'ipc'],
+  })
+  await once(simulation, 'message')
+}
+
+async function startWatching(settings: Readonly<Record<string, number>>) {
+  writeFileSync(
+    join(folder, 'kubeconfig'),
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'prod',
+      clusters: [{ name: 'prod', cluster: { server: `http://127.0.0.1:${port}` } }],
+      users: [{ name: 'us', user: { token: TOKEN } }],
+      contexts: [{ name: 'prod', context: { cluster: 'prod', user: 'us' } }],
+    }),
+  )
+  writeFileSync(
+    join(folder, 'config.yaml'),
+    JSON.stringify({
+      kubeconfig: join(folder, 'kubeconfig'),
+      watchers: [
+        { id: 'nodes', apiVersion: 'v1', kind: 'Node' },
+        { id: 'pods', apiVersion: 'v1', kind: 'Pod' },
+        { id: 'leases', apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' },
+        { id: 'backups', apiVersion: 'example.com/v1', kind: 'Backup' },
+      ],
+      settings,
+    }),
+  )
+  const flags = ['--config', join(folder, 'config.yaml'), '--store', 'memory', '--xds-port', '0', '--kds-port', '0']
+  controlPlane = await createControlPlane(readConfig(flags, {}), pino({ level: 'silent' }))
+  stopping = new AbortController()
+  running = controlPlane.run(stopping.signal)
+  await controlPlane.listen()
+  await expectLive()
+}
+
+const set = (fault: string, active: boolean) => void simulation.send({ kind: 'set', fault, active })
+const row = (id: string) => controlPlane.links.row(id) as LinkRow
+const until = (condition: () => void, timeout = 10_000) => vi.waitFor(condition, { timeout, interval: 20 })
+const expectLive = (...ids: readonly string[]) =>
+  until(() => {
+    for (const id of ids.length === 0 ? ['nodes', 'pods', 'leases'] : ids)
+      expect(row(id)).toMatchObject({ state: { kind: 'live' }, health: 'healthy' })
+  })
+
+describe('a simulated API server, watched by the whole product over HTTP', () => {
+  it('is waited for by all when it is down: one probes, the others wait for its probe, and all are live again', async () => {
+    set('kube-down', true)
+    await until(() => {
+      const waiting = ['nodes', 'pods', 'leases'].map(row)
+      expect(waiting.filter(({ probing }) => probing)).toHaveLength(1)
+      expect(waiting.filter(({ waitingFor }) => waitingFor !== null)).toHaveLength(2)
+    })
+    await until(() => expect(row('pods')).toMatchObject({ health: 'unhealthy', lastError: { class: 'network' } }))
+    set('kube-down', false)
+    await expectLive()
+    // Its versions were kept: nothing was read again.
+    expect(row('pods').relists).toEqual({ start: 1 })
+  })
+
+  it('that forbids one kind degrades that watcher alone, at once, with the rule to paste; and a kind it does not have is another matter', async () => {
+    set('kube-forbidden', true)
+    await until(() => expect(row('pods')).toMatchObject({ health: 'degraded', lastError: { class: 'forbidden' } }), 2_000)
+    expect(row('pods').lastError?.hint).toMatch(/resources: \[\s*"?pods"?\s*\][\s\S]*verbs/)
+    await expectLive('nodes', 'leases')
+    expect(row('pods').health).toBe('degraded')
+    expect(row('backups')).toMatchObject({ health: 'degraded', lastError: { class: 'not_found', hint: expect.stringContaining('Backup') } })
+    set('kube-forbidden', false)
+    await expectLive('pods')
+  })
+
+  it('that answers every watch with 410 is listed again, and not in a hot loop', async () => {
+    set('kube-gone', true)
+    await until(() => expect(row('pods').relists['gone']).toBeGreaterThanOrEqual(2))
+    const [before, at] = [row('pods').requests['200'] ?? 0, process.uptime()]
+    await until(() => expect(row('pods').relists['gone']).toBeGreaterThanOrEqual(4))
+    const perSecond = ((row('pods').requests['200'] ?? 0) - before) / (process.uptime() - at)
+    expect(perSecond).toBeLessThan(5)
+    set('kube-gone', false)
+    await expectLive()
+  })
+
+  it('that throttles is left alone as long as it asks', async () => {
+    set('kube-throttled', true)
+    await until(() => {
+      const { state, lastError } = row('pods')
+      expect(lastError).toMatchObject({ class: 'throttled' })
+      expect(state.kind).toBe('waiting')
+      expect((state.until ?? 0) - (lastError?.at ?? 0)).toBeGreaterThan(4_900)
+    })
+    set('kube-throttled', false)
+    await expectLive()
+    expect(row('pods').relists).toEqual({ start: 1 })
+  }, 20_000)
+
+  it('from an old backup is read again from nothing, and its lower versions are followed', async () => {
+    set('kube-restored', true)
+    await until(() => expect(row('pods').relists['future_version']).toBe(1), 15_000)
+    await expectLive('pods')
+    const before = row('leases').lastEventAt ?? 0
+    await until(() => expect(row('leases').lastEventAt ?? 0).toBeGreaterThan(before), 15_000)
+  }, 40_000)
+
+  it('that is killed in the middle and started again is followed again, what is gone with it goes', async () => {
+    simulation.kill('SIGKILL')
+    await until(() => expect(row('pods').state.kind).toBe('waiting'))
+    await startSimulation()
+    await expectLive()
+    expect(row('pods').objects).toBe(20)
+  }, 20_000)
+})
+
+it('a connection that is half open is given up after the idle limit, and nothing is read again', async () => {
+  stopping.abort()
+  await running
+  await controlPlane.close()
+  await startWatching({ ...SETTINGS, 'watch.serverTimeoutMs': 6_000, 'watch.idleTimeoutMs': 7_000 })
+  set('kube-silent', true)
+  await until(() => expect(row('pods').lastError).toMatchObject({ class: 'idle' }), 12_000)
+  set('kube-silent', false)
+  await expectLive()
+  expect(row('pods').relists).toEqual({ start: 1 })
+}, 30_000)
