@@ -48,7 +48,13 @@ export function OverviewClient() {
         </div>
         <div className="flex min-w-0 flex-col gap-3">
           <SinksSummary sinks={counters.sinks} sinksHref="/sinks" />
-          <StreamsPanel counters={counters} self={self} rejectingHref={insightsHref({ rejecting: true })} streamsHref="/streams" />
+          <StreamsPanel
+            counters={counters}
+            self={self}
+            rejectingHref={insightsHref({ rejecting: true })}
+            streamsHref="/streams"
+            watchersHref="/watchers"
+          />
         </div>
       </div>
     </div>

@@ -6,15 +6,16 @@ import { Time } from '../time.tsx'
 import { Panel } from '../ui/panel.tsx'
 
 export interface StreamsPanelProps {
-  readonly counters: Pick<Counters, 'sessions' | 'zones' | 'rejecting' | 'eventLoopLagMs' | 'storeProblem'>
+  readonly counters: Pick<Counters, 'sessions' | 'zones' | 'links' | 'rejecting' | 'eventLoopLagMs' | 'storeProblem'>
   readonly self: InstanceSelf
   readonly rejectingHref: string
   readonly streamsHref: string
+  readonly watchersHref: string
 }
 
 /** Who is connected to this instance, and how the instance itself is. */
-export function StreamsPanel({ counters, self, rejectingHref, streamsHref }: StreamsPanelProps) {
-  const { sessions, zones, rejecting, eventLoopLagMs, storeProblem } = counters
+export function StreamsPanel({ counters, self, rejectingHref, streamsHref, watchersHref }: StreamsPanelProps) {
+  const { sessions, zones, links, rejecting, eventLoopLagMs, storeProblem } = counters
   return (
     <Panel title="Streams and instance" className="live-values">
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5">
@@ -40,6 +41,9 @@ export function StreamsPanel({ counters, self, rejectingHref, streamsHref }: Str
             <span className="text-muted">on {self.kds}</span>
           </Fact>
         )}
+        <Fact term="links">
+          <LinksHealth links={links} href={watchersHref} />
+        </Fact>
         <Fact term="event loop late">
           {formatSpan(eventLoopLagMs.p50)} <span className="text-muted">p50</span> · {formatSpan(eventLoopLagMs.p99)}{' '}
           <span className="text-muted">p99</span>
@@ -57,6 +61,27 @@ export function StreamsPanel({ counters, self, rejectingHref, streamsHref }: Str
         </Fact>
       </dl>
     </Panel>
+  )
+}
+
+/** How what we watch is; the worst of them is a problem at the head of the page. */
+function LinksHealth({ links, href }: { readonly links: Counters['links']; readonly href: string }) {
+  const { total, byHealth } = links
+  if (total === 0) return <span className="text-muted">nothing is watched</span>
+  const troubled = (['degraded', 'unhealthy'] as const).filter((health) => byHealth[health] > 0)
+  return (
+    <>
+      <Link href={href} className="underline underline-offset-2">
+        <b className="font-semibold">{formatCount(byHealth.healthy)}</b> of {formatCount(total)} healthy
+      </Link>
+      {troubled.map((health) => (
+        <b key={health} className="font-semibold text-stale-ink">
+          {' '}
+          · {formatCount(byHealth[health])} {health}
+        </b>
+      ))}
+      {byHealth.paused > 0 && <span className="text-muted"> · {formatCount(byHealth.paused)} paused</span>}
+    </>
   )
 }
 

@@ -1,3 +1,4 @@
+import type { Browser, Page } from '@playwright/test'
 import { parseAllDocuments } from 'yaml'
 import type { LinkDetail, LinkRow } from '../../server/model/link-row.ts'
 import type { InsightDetail, InsightRow } from '../../server/model/views.ts'
@@ -15,8 +16,8 @@ const MANY = 5_000
 /** One cluster and one Tidewatch for all that follows, in order: each test leaves both well. */
 const test = base.extend<object, { world: World }>({
   world: [
-    async ({}, use) => {
-      const world = await startWorld()
+    async ({ browser }, use) => {
+      const world = await startWorld(browser)
       await use(world)
       await world.stop()
     },
@@ -29,15 +30,17 @@ interface World {
   readonly cluster: RealKubernetes
   readonly tidewatch: Tidewatch
   readonly admin: ReturnType<typeof kubeApi>
-  /** Everything its links were seen as, all along. */
+  /** Everything its links were seen as, all along, by who asks the API. */
   readonly seen: Set<string>
+  /** The badges that the Watchers page showed, all along: `maps: live`, without their numbers. */
+  shown(): Promise<readonly string[]>
   link(id: string): Promise<LinkDetail>
   /** Until it is live, and what we have is what the server has: names and versions. */
   expectEqual(watcher: string, kind: string, path: string): Promise<void>
   stop(): Promise<void>
 }
 
-async function startWorld(): Promise<World> {
+async function startWorld(browser: Browser): Promise<World> {
   const cluster = await startKubernetes()
   const admin = kubeApi(cluster.kubeconfig)
   const viewer = admin.hasContext('viewer')
@@ -54,6 +57,9 @@ watchers:
 settings: { link.maxBackoffMs: 2000, link.unhealthyAfterMs: 4000 }
 `,
   })
+  const page = await browser.newPage()
+  await keepBadges(page)
+  await page.goto(`${tidewatch.url}/watchers`)
   const seen = new Set<string>()
   const looking = setInterval(() => void look(), 150)
   const linksOf = async () => (await tidewatch.call<{ items: LinkRow[] }>('links.list')).items
@@ -72,6 +78,7 @@ settings: { link.maxBackoffMs: 2000, link.unhealthyAfterMs: 4000 }
     tidewatch,
     admin,
     seen,
+    shown: () => badgesOf(page),
     link: (id) => tidewatch.call<LinkDetail>('links.get', { id }),
     async expectEqual(watcher, kind, path) {
       await expect.poll(async () => (await world.link(watcher)).state.kind, { timeout: 30_000 }).toBe('live')
@@ -88,6 +95,7 @@ settings: { link.maxBackoffMs: 2000, link.unhealthyAfterMs: 4000 }
     },
     async stop() {
       clearInterval(looking)
+      await page.close()
       await tidewatch.stop()
       await admin.delete(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.${GROUP}`).catch(() => undefined)
       await admin.delete(`/api/v1/namespaces/${NAMESPACE}`).catch(() => undefined)
@@ -95,6 +103,25 @@ settings: { link.maxBackoffMs: 2000, link.unhealthyAfterMs: 4000 }
     },
   }
   return world
+}
+
+/** From here on the page notes each badge as it is drawn, however short its time. */
+async function keepBadges(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const badges = new Set<string>()
+    Object.assign(globalThis, { badges })
+    const note = () => {
+      for (const row of document.querySelectorAll('tbody tr')) {
+        const badge = row.querySelector('td span')?.textContent
+        if (badge) badges.add(`${row.querySelector('th button')?.textContent}: ${badge.replace(/ \d.*/, '')}`)
+      }
+    }
+    new MutationObserver(note).observe(document, { subtree: true, childList: true, characterData: true })
+  })
+}
+
+function badgesOf(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => [...(globalThis as typeof globalThis & { readonly badges: Set<string> }).badges])
 }
 
 /** By `namespace/name`. */
@@ -314,8 +341,8 @@ test('a store restored from an older backup is read again from nothing, and what
   expect([...(await versionsOf(world.tidewatch, 'maps', 'ConfigMap')).keys()].filter((name) => name.includes('/lost-'))).toEqual([])
 })
 
-test('at the end everything is equal, and every state was shown on the way', async ({ world, page }) => {
-  const { cluster, seen, tidewatch } = world
+test('at the end everything is equal, and the page had shown every state on the way', async ({ world }) => {
+  const { cluster, seen } = world
   await world.expectEqual('maps', 'ConfigMap', CONFIG_MAPS)
   await world.expectEqual('widgets', 'Widget', `/apis/${GROUP}/v1/widgets`)
   await world.expectEqual('leases', 'Lease', LEASES)
@@ -337,7 +364,20 @@ test('at the end everything is equal, and every state was shown on the way', asy
       ]),
     )
   }
-  await page.goto(`${tidewatch.url}/`)
-  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
-  console.log(`seen on the way: ${[...seen].sort().join(', ')}`)
+  const shown = await world.shown()
+  console.log(`shown on the way: ${shown.toSorted().join(', ')}`)
+  expect(shown).toEqual(expect.arrayContaining(['widgets: attempt', 'widgets: live for']))
+  if (cluster.kit !== undefined)
+    expect(shown).toEqual(
+      expect.arrayContaining([
+        'maps: attempt',
+        'maps: probe',
+        'maps: reading everything',
+        'maps: live for',
+        expect.stringMatching(/^maps: paused by operator/),
+        'viewer: attempt',
+        'viewer: live for',
+      ]),
+    )
+  expect(shown.filter((badge) => badge.includes('waiting for the probe of')).length > 0).toBe(cluster.kit !== undefined)
 })
