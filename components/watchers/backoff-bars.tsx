@@ -17,7 +17,7 @@ export function BackoffBars({ waitsMs, attempt }: BackoffBarsProps) {
   const present = attempt === undefined ? -1 : Math.min(attempt, SHOWN) - 1
   const label = `waits by attempt: ${waits.map((wait) => formatSpan(wait)).join(', ')}${attempt === undefined ? '' : `; now attempt ${attempt}`}`
   return (
-    <svg role="img" aria-label={label} viewBox={`0 0 ${SHOWN * 10} 20`} preserveAspectRatio="none" className="h-12 w-full">
+    <svg role="img" aria-label={label} viewBox={`0 0 ${SHOWN * 10} 20`} preserveAspectRatio="none" className="mt-1.5 h-12 w-full">
       {waits.map((wait, index) => {
         const height = Math.max(1, (20 * wait) / longest)
         const tone = index === present ? 'fill-late' : index < present ? 'fill-muted/50' : 'fill-soft'

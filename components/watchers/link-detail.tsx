@@ -1,7 +1,7 @@
 import { X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { LinkDetail as Detail, LinkPolicyRow, LinkRow } from '../../server/model/link-row.ts'
-import { formatExactSpan, formatSpan } from '../format.ts'
+import { formatExactSpan, formatRate, formatSpan } from '../format.ts'
 import { Time } from '../time.tsx'
 import { Button } from '../ui/button.tsx'
 import { Field } from '../ui/field.tsx'
@@ -26,6 +26,7 @@ export interface LinkDetailProps {
 /** One link: what is wrong and what to do about it, its backoff, what it asked and what came. */
 export function LinkDetail({ link, detail, now, note, isBusy, onRetry, onPause, onResume, onClose, policyForm }: LinkDetailProps) {
   const { id, endpoint, state, lastError, withoutSuccessSince, policy, requests, relists, reconnects, objects, bad } = link
+  const { lastEventAt, lastBookmarkAt, eventsPerSecond, eventLagMs } = link
   const [isPausing, setIsPausing] = useState(false)
   return (
     <section
@@ -88,6 +89,18 @@ export function LinkDetail({ link, detail, now, note, isBusy, onRetry, onPause, 
             {formatSpan(now - withoutSuccessSince)} (unhealthy after {formatExactSpan(policy.unhealthyAfterMs.value)})
           </Fact>
         )}
+        <Fact label="last event">
+          <Ago at={lastEventAt} now={now} />
+        </Fact>
+        {link.kind === 'watch' && (
+          <Fact label="last bookmark">
+            <Ago at={lastBookmarkAt} now={now} />
+          </Fact>
+        )}
+        <Fact label="events">
+          {formatRate(eventsPerSecond)}
+          {eventLagMs !== null && ` · lag p50 ${formatSpan(eventLagMs.p50)}, p99 ${formatSpan(eventLagMs.p99)}`}
+        </Fact>
         <Fact label="requests">{countsText(requests) ?? <None />}</Fact>
         <Fact label="relists">{countsText(relists) ?? <None />}</Fact>
         <Fact label="connected again">{countsText(reconnects) ?? <None />}</Fact>
@@ -130,7 +143,7 @@ function Trouble({ error }: { readonly error: NonNullable<LinkRow['lastError']> 
       {rule !== '' && (
         <>
           <pre
-            className="mt-2 overflow-x-auto rounded-md bg-panel p-2 font-mono text-xs"
+            className="mt-2 max-h-80 overflow-auto rounded-md bg-panel p-2 font-mono text-xs break-words whitespace-pre-wrap"
             // Focusable, so that it scrolls by keyboard.
             // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
             tabIndex={0}
@@ -178,6 +191,15 @@ function PauseForm({ onPause, onCancel }: { readonly onPause: (reason: string) =
 
 function policyText({ baseBackoffMs, factor, maxBackoffMs, resetAfterMs, jitter }: LinkPolicyRow): string {
   return `${formatExactSpan(baseBackoffMs.value)} × ${factor.value} up to ${formatExactSpan(maxBackoffMs.value)}${jitter.value ? ', spread' : ''}, reset after ${formatExactSpan(resetAfterMs.value)}`
+}
+
+function Ago({ at, now }: { readonly at: number | null; readonly now: number }) {
+  if (at === null) return <None />
+  return (
+    <>
+      {formatSpan(Math.max(0, now - at))} ago, <Time at={at} />
+    </>
+  )
 }
 
 function None() {

@@ -66,7 +66,7 @@ function Row({ link, now, isSelected, onSelect }: RowProps) {
     <tr
       className={`border-t border-line align-top max-sm:grid max-sm:gap-y-1 max-sm:px-3 max-sm:py-2 ${isSelected ? 'bg-soft' : 'hover:bg-soft/60'}`}
     >
-      <th scope="row" className="max-w-64 px-3 py-2.5 font-normal max-sm:max-w-full max-sm:p-0">
+      <th scope="row" className="max-w-64 min-w-48 px-3 py-2.5 font-normal max-sm:max-w-full max-sm:min-w-0 max-sm:p-0">
         <button
           type="button"
           aria-pressed={isSelected}

@@ -32,9 +32,7 @@ export function stateText({ state, stateSince, probing, waitingFor, pausedBy }: 
 export function stateNote(link: LinkRow, now: number): string {
   const { state, waitingFor, lastError, lastEventAt, lastBookmarkAt, pauseReason, stateSince } = link
   if (state.kind === 'paused')
-    return [`since ${formatSpan(now - stateSince)}`, pauseReason === null ? '' : `“${pauseReason}”`]
-      .filter((part) => part !== '')
-      .join(', ')
+    return [`for ${formatSpan(now - stateSince)}`, pauseReason === null ? '' : `“${pauseReason}”`].filter((part) => part !== '').join(', ')
   if (waitingFor !== null) {
     const { prober, probeAt } = waitingFor
     const next = probeAt === null ? '' : `, next in ${formatSpan(Math.max(0, probeAt - now))}`

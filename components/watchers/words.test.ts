@@ -72,13 +72,7 @@ describe('a link in words', () => {
       'edge/leases probes, next in 3 s',
       'warn',
     ],
-    [
-      'paused',
-      { state: { kind: 'paused' }, pausedBy: 'ada', pauseReason: 'rotating' },
-      'paused by ada',
-      'since 1 min, “rotating”',
-      'quiet',
-    ],
+    ['paused', { state: { kind: 'paused' }, pausedBy: 'ada', pauseReason: 'rotating' }, 'paused by ada', 'for 1 min, “rotating”', 'quiet'],
     ['reading', { state: { kind: 'syncing' }, lastEventAt: null }, 'reading everything', 'nothing has come yet', 'info'],
   ]
   for (const [what, over, badge, note, tone] of table)

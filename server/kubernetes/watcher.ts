@@ -49,6 +49,7 @@ export function createWatcher(deps: WatcherDeps, config: WatcherConfig): Watcher
   const isNode = kind === 'Node' && config.apiVersion === 'v1' && path === undefined
   const isLease = kind === 'Lease' && config.apiVersion.startsWith('coordination.k8s.io/') && path === undefined
 
+  let blind = false
   const reflector = createReflector<ObjectFacts>(clock, {
     digest: (object, before) => nextObjectFacts(object, before, { now: clock.now(), named: config, rule }),
   })
@@ -56,18 +57,24 @@ export function createWatcher(deps: WatcherDeps, config: WatcherConfig): Watcher
     const { name } = change
     if (change.kind === 'set') show(name, change.entry)
     else insights.remove(watchedKey({ watcher: id, kind, name }))
+    tellNode(name, change.kind === 'set' ? change.entry.value : undefined)
+  })
+  /** Of a lease that is gone, or not seen now, its node is judged by what else tells. */
+  function tellNode(name: string, lease: ObjectFacts | undefined) {
     const node = isLease ? nodeOfLease(name) : undefined
     if (node === undefined) return
-    const { heartbeatAt, signs } = change.kind === 'set' ? change.entry.value : change.before.value
-    nodeLeases.set(node, change.kind === 'set' ? { heartbeatAt, heartbeatMs: signs.heartbeatMs } : undefined)
-  })
+    nodeLeases.set(
+      node,
+      lease === undefined || blind ? undefined : { heartbeatAt: lease.heartbeatAt, heartbeatMs: lease.signs.heartbeatMs },
+    )
+  }
+
   if (isNode)
     nodeLeases.onChange((node) => {
       const entry = reflector.get(node)
       if (entry !== undefined) show(node, entry)
     })
 
-  let blind = false
   function show(name: string, { version, value }: Entry<ObjectFacts>) {
     const insight = watchedInsight({
       watcher: id,
@@ -86,7 +93,10 @@ export function createWatcher(deps: WatcherDeps, config: WatcherConfig): Watcher
     let done = 0
     for (const [name, entry] of reflector.entries()) {
       if (blind !== isBlind) return
-      if (reflector.get(name) === entry) show(name, entry)
+      if (reflector.get(name) === entry) {
+        show(name, entry)
+        tellNode(name, entry.value)
+      }
       if (++done % SHOWN_AT_ONCE === 0) await yieldToEventLoop()
     }
   }

@@ -12,16 +12,18 @@ export interface DemoClusters extends Pick<Config, 'watchers'> {
   readonly ports: Readonly<Record<string, number>>
 }
 
+/** So that no page shows one without saying what it is. */
+const simulated = (cluster: string) => `${cluster} (simulated)`
 /** The first has all kinds; the last goes down alone. */
 const CLUSTERS = ['prod-eu', 'edge']
 const NODE = { apiVersion: 'v1', kind: 'Node' }
 const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }
 const WATCHERS: Config['watchers'] = [
-  { id: 'prod-eu/nodes', context: 'prod-eu', ...NODE },
-  { id: 'prod-eu/leases', context: 'prod-eu', ...LEASE },
-  { id: 'prod-eu/pods', context: 'prod-eu', apiVersion: 'v1', kind: 'Pod' },
-  { id: 'edge/nodes', context: 'edge', ...NODE },
-  { id: 'edge/leases', context: 'edge', ...LEASE },
+  { id: 'prod-eu/nodes', context: simulated('prod-eu'), ...NODE },
+  { id: 'prod-eu/leases', context: simulated('prod-eu'), ...LEASE },
+  { id: 'prod-eu/pods', context: simulated('prod-eu'), apiVersion: 'v1', kind: 'Pod' },
+  { id: 'edge/nodes', context: simulated('edge'), ...NODE },
+  { id: 'edge/leases', context: simulated('edge'), ...LEASE },
 ]
 
 /** Chooses free ports and writes a kubeconfig into the data directory; nothing listens there yet. Undefined when the configuration has watchers of its own. */
@@ -37,10 +39,10 @@ export async function planDemoClusters(
   const text = stringify({
     apiVersion: 'v1',
     kind: 'Config',
-    'current-context': CLUSTERS[0],
+    'current-context': simulated(CLUSTERS[0] ?? ''),
     clusters: CLUSTERS.map((name) => ({ name, cluster: { server: `http://127.0.0.1:${ports[name]}` } })),
     users: [{ name: 'tidewatch', user: { token } }],
-    contexts: CLUSTERS.map((name) => ({ name, context: { cluster: name, user: 'tidewatch' } })),
+    contexts: CLUSTERS.map((name) => ({ name: simulated(name), context: { cluster: name, user: 'tidewatch' } })),
   })
   writeFileSync(kubeconfig, text, { mode: 0o600 })
   return { kubeconfig, token, ports, watchers: WATCHERS }

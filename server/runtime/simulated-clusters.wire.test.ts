@@ -151,6 +151,15 @@ describe('a simulated API server, watched by the whole product over HTTP', () =>
     await until(() => expect(row('leases').lastEventAt ?? 0).toBeGreaterThan(before), 15_000)
   }, 40_000)
 
+  it('has nodes that are judged by their leases while those are seen, and by the status of their kubelets while they are not', async () => {
+    const node = () => controlPlane.board.rows([{ type: 'Node', mesh: '', name: 'nodes/prod-node-1' }])[0]
+    await until(() => expect(node()?.heartbeatMs).toBeCloseTo(40_000 / 3))
+    controlPlane.links.pause('leases', 'ada')
+    await until(() => expect(node()).toMatchObject({ freshness: 'fresh', heartbeatMs: 300_000 }))
+    controlPlane.links.resume('leases', 'ada')
+    await until(() => expect(node()?.heartbeatMs).toBeCloseTo(40_000 / 3))
+  })
+
   it('that is killed in the middle and started again is followed again, what is gone with it goes', async () => {
     simulation.kill('SIGKILL')
     await until(() => expect(row('pods').state.kind).toBe('waiting'))
