@@ -1,11 +1,12 @@
 /**
- * Simulated Kubernetes API servers, a process of its own: real HTTP on loopback, one port for each cluster:
+ * Simulated Kubernetes API servers, a process of its own: real HTTP (HTTPS with a certificate) on loopback, one port for each cluster:
  *
- *   node server/demo/kube-api.ts --token TOKEN --clusters prod-eu=6443,edge=6444
+ *   node server/demo/kube-api.ts --token TOKEN --clusters prod-eu=6443,edge=6444 [--tls-cert FILE --tls-key FILE]
  *
  * Started with an IPC channel it takes { kind: 'set', fault, active } and sends { kind: 'faults', faults } at the start and after each
  * change, and ends when the channel closes.
  */
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { createSystemClock } from '../lib/clock.ts'
 import type { DemoFault } from '../model/views.ts'
@@ -44,7 +45,7 @@ async function main(): Promise<void> {
   const ending = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort())
   process.on('disconnect', () => ending.abort())
-  const { token } = options
+  const { token, tls } = options
   const clock = createSystemClock()
   const lives: Promise<void>[] = []
   const clusters = await Promise.all(options.clusters.map(startCluster))
@@ -65,7 +66,10 @@ async function main(): Promise<void> {
     const random = seededRandom(index + 1)
     const cluster = createKubeCluster({ clock, random, store }, { name, nodes: index === 0 ? 6 : 3, pods: index === 0 ? 20 : 4 })
     const restore = store.backup(FIRST_VERSION)
-    const server = await createKubeServer({ clock, store }, { port, tokens: { [token]: USER }, kinds: simulatedKinds })
+    const server = await createKubeServer(
+      { clock, store },
+      { port, tokens: { [token]: USER }, kinds: simulatedKinds, ...(tls !== undefined && { tls }) },
+    )
     lives.push(cluster.run(ending.signal, server.flush), bookmarks(server))
     return {
       name,
@@ -167,12 +171,17 @@ function switchesOf(clusters: readonly Cluster[]): Readonly<Record<string, Switc
 interface Options {
   readonly token: string
   readonly clusters: readonly { readonly name: string; readonly port: number }[]
+  readonly tls: { readonly cert: string; readonly key: string } | undefined
 }
 
 /** The options, or one line that says what is wrong and what would be right. */
 function readOptions(args: readonly string[]): Options | string {
   try {
-    const { values } = parseArgs({ args: [...args], options: { token: { type: 'string' }, clusters: { type: 'string' } } })
+    const option = { type: 'string' } as const
+    const { values } = parseArgs({ args: [...args], options: { token: option, clusters: option, 'tls-cert': option, 'tls-key': option } })
+    const { 'tls-cert': cert, 'tls-key': key } = values
+    if ((cert === undefined) !== (key === undefined)) return '--tls-cert and --tls-key go together: each names a PEM file'
+    const tls = cert === undefined || key === undefined ? undefined : { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
     if (values.token === undefined || values.token === '') return '--token needs what clients have to send as their bearer token'
     const clusters = (values.clusters ?? '').split(',').map((part) => {
       const [name = '', port = ''] = part.split('=')
@@ -180,7 +189,7 @@ function readOptions(args: readonly string[]): Options | string {
     })
     if (!clusters.every(({ name, port }) => name !== '' && Number.isInteger(port) && port > 0))
       return '--clusters needs names with ports, for example --clusters prod-eu=6443,edge=6444'
-    return { token: values.token, clusters }
+    return { token: values.token, clusters, tls }
   } catch (error) {
     return (error as Error).message
   }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { Clock } from '../lib/clock.ts'
 import {
   badRequest,
@@ -45,6 +46,8 @@ export interface KubeServerOptions {
   /** Who asks with it: the user's name by the bearer token. */
   readonly tokens: Readonly<Record<string, string>>
   readonly kinds: readonly ServedKind[]
+  /** PEM. Absent: plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string }
 }
 export interface ServedKind {
   /** '' for the core group. */
@@ -66,7 +69,8 @@ const GONE_AFTER_MS = 1_000
 const DEFAULT_WATCH_SECONDS = 300
 const END_OF_LIST = { 'k8s.io/initial-events-end': 'true' }
 
-export async function createKubeServer({ clock, store }: KubeServerDeps, { port, tokens, kinds }: KubeServerOptions): Promise<KubeServer> {
+export async function createKubeServer({ clock, store }: KubeServerDeps, options: KubeServerOptions): Promise<KubeServer> {
+  const { port, tokens, kinds, tls } = options
   const watches = new Set<Watch>()
   const silenced = new Set<ServerResponse>()
   let trouble: KubeTrouble | undefined
@@ -114,12 +118,13 @@ export async function createKubeServer({ clock, store }: KubeServerDeps, { port,
   }
 
   async function open(): Promise<Server> {
-    const opened = createServer((request, response) => {
+    const listener = (request: IncomingMessage, response: ServerResponse) => {
       answer(request, response).catch((error: unknown) => {
         if (response.headersSent) response.destroy()
         else refuse(response, badRequest((error as Error).message))
       })
-    })
+    }
+    const opened = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
     opened.listen(port, HOST)
     await once(opened, 'listening')
     return opened

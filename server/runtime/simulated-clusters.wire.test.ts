@@ -1,9 +1,11 @@
+import 'reflect-metadata'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LinkRow } from '../model/link-row.ts'
@@ -35,6 +37,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tidewatch-simulated-'))
   await startSimulation()
   await startWatching(SETTINGS)
+  await expectLive()
 })
 
 afterEach(async () => {
@@ -44,21 +47,25 @@ afterEach(async () => {
   simulation.kill('SIGKILL')
 })
 
-async function startSimulation() {
-  simulation = spawn(process.execPath, [join(import.meta.dirname, '../demo/kube-api.ts'), '--token', TOKEN, '--clusters', `prod=${port}`], {
-    stdio: ['ignore', 2, 2, 'ipc'],
-  })
+async function startSimulation(...flags: readonly string[]) {
+  simulation = spawn(
+    process.execPath,
+    [join(import.meta.dirname, '../demo/kube-api.ts'), '--token', TOKEN, '--clusters', `prod=${port}`, ...flags],
+    {
+      stdio: ['ignore', 2, 2, 'ipc'],
+    },
+  )
   await once(simulation, 'message')
 }
 
-async function startWatching(settings: Readonly<Record<string, number>>) {
+async function startWatching(settings: Readonly<Record<string, number>>, cluster: object = { server: `http://127.0.0.1:${port}` }) {
   writeFileSync(
     join(folder, 'kubeconfig'),
     JSON.stringify({
       apiVersion: 'v1',
       kind: 'Config',
       'current-context': 'prod',
-      clusters: [{ name: 'prod', cluster: { server: `http://127.0.0.1:${port}` } }],
+      clusters: [{ name: 'prod', cluster }],
       users: [{ name: 'us', user: { token: TOKEN } }],
       contexts: [{ name: 'prod', context: { cluster: 'prod', user: 'us' } }],
     }),
@@ -81,7 +88,6 @@ async function startWatching(settings: Readonly<Record<string, number>>) {
   stopping = new AbortController()
   running = controlPlane.run(stopping.signal)
   await controlPlane.listen()
-  await expectLive()
 }
 
 const set = (fault: string, active: boolean) => void simulation.send({ kind: 'set', fault, active })
@@ -174,9 +180,50 @@ it('a connection that is half open is given up after the idle limit, and nothing
   await running
   await controlPlane.close()
   await startWatching({ ...SETTINGS, 'watch.serverTimeoutMs': 6_000, 'watch.idleTimeoutMs': 7_000 })
+  await expectLive()
   set('kube-silent', true)
   await until(() => expect(row('pods').lastError).toMatchObject({ class: 'idle' }), 12_000)
   set('kube-silent', false)
   await expectLive()
   expect(row('pods').relists).toEqual({ start: 1 })
 }, 30_000)
+
+/** In the folder: of a server at 127.0.0.1, signed by itself. */
+async function writeCertificate() {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: 'CN=simulated',
+    notBefore: new Date(Date.UTC(2020, 0)),
+    notAfter: new Date(Date.UTC(2120, 0)),
+    signingAlgorithm: algorithm,
+    keys,
+    extensions: [new SubjectAlternativeNameExtension([{ type: 'ip', value: '127.0.0.1' }])],
+  })
+  const [cert, key] = [join(folder, 'server.crt'), join(folder, 'server.key')]
+  writeFileSync(cert, certificate.toString('pem'))
+  writeFileSync(key, PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY'))
+  return { cert, key }
+}
+
+it('a simulated API server with a certificate is watched over TLS, and one that is not trusted is named', async () => {
+  const { cert, key } = await writeCertificate()
+  const server = `https://127.0.0.1:${port}`
+  const restart = async (cluster: object) => {
+    stopping.abort()
+    await running
+    await controlPlane.close()
+    await startWatching(SETTINGS, cluster)
+  }
+  simulation.kill('SIGKILL')
+  await startSimulation('--tls-cert', cert, '--tls-key', key)
+  await restart({ server, 'certificate-authority': cert })
+  await expectLive()
+  await restart({ server })
+  await until(() =>
+    expect(row('pods')).toMatchObject({
+      health: 'degraded',
+      lastError: { class: 'unauthorized', hint: expect.stringMatching(/certificate/) },
+    }),
+  )
+}, 20_000)
