@@ -7,6 +7,9 @@ import { callsBench } from './web/calls.ts'
 import { feedBench } from './web/feed.ts'
 import { firstLoadBench } from './web/first-load.ts'
 import { scrollBench } from './web/scroll.ts'
+import { connectBench } from './xds/connect.ts'
+import { loadBench } from './xds/load.ts'
+import { planesBench } from './xds/planes.ts'
 
 /** All there are, in the order they run. */
 export const benches: readonly Bench[] = [
@@ -20,4 +23,7 @@ export const benches: readonly Bench[] = [
   scrollBench,
   firstLoadBench,
   callsBench,
+  connectBench,
+  planesBench,
+  loadBench,
 ]

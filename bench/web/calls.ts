@@ -1,5 +1,5 @@
-import { WebSocket } from 'ws'
 import { type Bench, type Pair, quantile, type Run } from '../harness.ts'
+import { get, openBrowsers } from './browsers.ts'
 import { type Host, sleep, startHost } from './host.ts'
 
 const ROWS = 50_000
@@ -24,7 +24,7 @@ export const callsBench: Bench = {
         await sleep(1_000)
         const idle = await p99s(kinds)
         await host.ask({ kind: 'load', perSecond: PER_SECOND })
-        const leave = await openBrowsers(host)
+        const leave = await openBrowsers(host.url, BROWSERS)
         await sleep(1_000)
         const loaded = await p99s(kinds)
         leave()
@@ -64,7 +64,7 @@ function callsOf(host: Host): readonly Call[] {
       title: 'settings.apply',
       async call() {
         if (version === '')
-          version = (await get<{ items: { key: string; version: string }[] }>(host, 'settings.list')).items.find(
+          version = (await get<{ items: { key: string; version: string }[] }>(host.url, 'settings.list')).items.find(
             (row) => row.key === key,
           )!.version
         const response = await fetch(`${host.url}/api/trpc/settings.apply`, {
@@ -79,7 +79,7 @@ function callsOf(host: Host): readonly Call[] {
     {
       id: 'list',
       title: `50 of ${ROWS} insights, worst first`,
-      call: async () => void (await get(host, 'insights.list', { limit: 50, sort: 'worst' })),
+      call: async () => void (await get(host.url, 'insights.list', { limit: 50, sort: 'worst' })),
     },
     {
       id: 'page',
@@ -104,28 +104,4 @@ async function p99s(kinds: readonly Call[]): Promise<ReadonlyMap<string, number>
     await sleep(20)
   }
   return new Map([...taken].map(([id, times]) => [id, quantile(times, 0.99)]))
-}
-
-/** Pages that are open: each follows the counters and forty rows. */
-async function openBrowsers(host: Host): Promise<() => void> {
-  const { keys } = await get<{ keys: object[] }>(host, 'insights.order', { sort: 'name' })
-  const sockets = await Promise.all(
-    Array.from({ length: BROWSERS }, async (_, index) => {
-      const socket = new WebSocket(`${host.url.replace('http', 'ws')}/api/trpc`, { origin: host.url })
-      await new Promise((resolve) => socket.once('open', resolve))
-      const input = { counters: true, insights: keys.slice(index * 40, index * 40 + 40) }
-      socket.send(JSON.stringify({ id: 1, method: 'subscription', params: { path: 'live', input } }))
-      return socket
-    }),
-  )
-  return () => {
-    for (const socket of sockets) socket.terminate()
-  }
-}
-
-async function get<T>(host: Host, procedure: string, input?: object): Promise<T> {
-  const query = input === undefined ? '' : `?input=${encodeURIComponent(JSON.stringify(input))}`
-  const response = await fetch(`${host.url}/api/trpc/${procedure}${query}`)
-  if (!response.ok) throw new Error(`${procedure} answered ${response.status}`)
-  return ((await response.json()) as { result: { data: T } }).result.data
 }

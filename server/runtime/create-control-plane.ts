@@ -55,6 +55,8 @@ export interface Overrides {
   readonly newId?: NewId
   /** Changes what data planes are sent: to make a peer refuse it on purpose. */
   readonly adaptBuilder?: (builder: ResourceBuilder) => ResourceBuilder
+  /** False: as over a store that does not tell this process of its writes, so that new data planes wait for the cache. Default true. */
+  readonly storeSignalsWrites?: boolean
 }
 
 export interface RunningControlPlane extends ControlPlane {
@@ -76,6 +78,7 @@ const CLUSTERS_READY_WITHIN_MS = 5_000
 /** Builds everything in dependency order; starts nothing but the opening of the store and the reading of settings. */
 export async function createControlPlane(config: Config, log: Logger, overrides: Overrides = {}): Promise<RunningControlPlane> {
   const { clock = createSystemClock(), random = systemRandom, newId = newRandomId, adaptBuilder = (builder) => builder } = overrides
+  const { storeSignalsWrites = true } = overrides
   const instance = newId()
   const startedAt = clock.now()
   const kinds = await loadKinds()
@@ -186,7 +189,12 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   })
   const sessions = createSessionRegistry()
   const protos = loadProtos()
-  const directory = createMeshDirectory({ store, builder: adaptBuilder(createResourceBuilder(protos)) })
+  const directory = createMeshDirectory({
+    store,
+    builder: adaptBuilder(createResourceBuilder(protos)),
+    onSkipped: ({ mesh, name }, reason) =>
+      log.warn(`the stored Dataplane ${mesh}.${name} is left out of what data planes are sent: ${reason}`),
+  })
   const lifecycle = createLifecycle({
     clock,
     store,
@@ -227,7 +235,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         response: (type, result) => core.responses.add({ protocol: 'xds', type, result }),
         firstConfig: (type, seconds) => core.firstConfig.observe({ type }, seconds),
       },
-      storeSignalsWrites: true,
+      storeSignalsWrites,
     },
     { host: config.host, port: config.xdsPort },
   )

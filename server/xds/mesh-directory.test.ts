@@ -266,3 +266,61 @@ describe('what has just been registered', () => {
     await stop()
   })
 })
+
+describe('what is built', () => {
+  it('is what a data plane asks for and no more, and what all callers of a service have alike is built once', async () => {
+    const made: string[] = []
+    const noting: ResourceBuilder = {
+      ...builder,
+      localCluster: (inbound) => (made.push('cluster'), builder.localCluster(inbound)),
+      outboundListener: (outbound, protocol) => (made.push('listener'), builder.outboundListener(outbound, protocol)),
+      outboundRoute: (service) => (made.push('route'), builder.outboundRoute(service)),
+    }
+    const { create, seen, stop } = await start({ builder: noting })
+    for (const [index, name] of ['web', 'shop'].entries())
+      await create(name, dataplane({ inbound: [serving(name, 80 + index)], outbound: [calling('backend')] }))
+    seen('web', CLUSTER)
+    expect(made).toEqual(['cluster'])
+    for (const name of ['web', 'shop', 'web']) {
+      expect(seen(name, LISTENER)).toContain('outbound:19000=http')
+      expect(seen(name, ROUTE)).toEqual(['outbound:backend=route'])
+    }
+    expect(made).toEqual(['cluster', 'listener', 'route'])
+    await create('b-1', dataplane({ inbound: [serving('backend', 90, { protocol: 'tcp' })] }))
+    expect(seen('web', LISTENER)).toContain('outbound:19000=tcp')
+    await stop()
+  })
+})
+
+describe('a stored Dataplane that nothing can be made of', () => {
+  const broken = (networking: object) => ({ networking }) as unknown as Dataplane
+
+  it('is left out, counted and named once with what it lacks, and holds up no other', async () => {
+    const told: string[] = []
+    const { create, seen, directory, store, stop } = await start({ onSkipped: ({ name }, reason) => told.push(`${name}: ${reason}`) })
+    const { version } = await create('half', broken({ address: '10.0.0.9', outbound: [] }))
+    await create('untagged', broken({ address: '10.0.0.9', inbound: [{ port: 80 }], outbound: [] }))
+    await create('web', dataplane({ inbound: [serving('web', 80)] }))
+    expect(seen('web', LISTENER)).toEqual(['inbound:80=plain'])
+    expect(told).toEqual([
+      'half: it has no list networking.inbound: give it one, empty if there is nothing in it',
+      'untagged: an entry of its networking.inbound lacks a port or the tag kuma.io/service: each needs both',
+    ])
+    expect(directory.sizes()).toMatchObject({ members: 1, skipped: 2 })
+    const half = await store.get<Dataplane>(keyOf('half'))
+    await settled(await store.update({ ...half, version, spec: dataplane({ inbound: [serving('half', 81)] }) }, { writer: 'test' }))
+    await settled(await store.delete(keyOf('untagged'), { writer: 'test' }))
+    expect(seen('half', LISTENER)).toEqual(['inbound:81=plain'])
+    expect(directory.sizes()).toMatchObject({ members: 2, skipped: 0 })
+    await stop()
+  })
+
+  it('takes the place of one that was whole', async () => {
+    const { create, seen, directory, store, stop } = await start()
+    const { version } = await create('web', dataplane({ inbound: [serving('web', 80)] }))
+    await settled(await store.update({ ...(await store.get<Dataplane>(keyOf('web'))), version, spec: broken({}) }, { writer: 'test' }))
+    expect(seen('web', LISTENER)).toEqual([])
+    expect(directory.sizes()).toMatchObject({ members: 0, services: 0, skipped: 1 })
+    await stop()
+  })
+})

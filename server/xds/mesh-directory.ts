@@ -1,8 +1,8 @@
 import { createTopic } from '../lib/topic.ts'
 import type { Present } from '../discovery/discovery.ts'
-import { type Dataplane, SERVICE_TAG } from '../model/kinds/dataplane.ts'
+import { type Dataplane, type Outbound, SERVICE_TAG } from '../model/kinds/dataplane.ts'
 import type { Mesh as MeshSpec } from '../model/kinds/mesh.ts'
-import type { Resource, ResourceKey } from '../model/resource.ts'
+import { type KeyString, type Resource, type ResourceKey, toKeyString } from '../model/resource.ts'
 import { isFromZone } from '../model/origin.ts'
 import type { ResourceStore } from '../store/resource-store.ts'
 import { type Endpoint, type Protocol, protocolOf, type ResourceBuilder, type SecureMesh } from './build-resources.ts'
@@ -21,7 +21,7 @@ export interface MeshDirectory {
   isSecure(mesh: string): boolean
   onChange(listener: (change: MeshChange) => void, signal: AbortSignal): void
   /** What is kept, and who listens, for the debug snapshot. */
-  sizes(): { readonly members: number; readonly services: number; readonly listeners: number }
+  sizes(): { readonly members: number; readonly services: number; readonly listeners: number; readonly skipped: number }
   /** Follows the store until aborted. */
   run(signal: AbortSignal): Promise<void>
   /** Resolves when the first read is done: before that, what a data plane would be sent has holes. */
@@ -42,8 +42,8 @@ interface Member {
   readonly isAhead: boolean
   /** The last few versions the feed brought. */
   readonly fed: readonly string[]
-  /** Built on first use, and again when a called service's protocol changed. */
-  own: ReadonlyMap<string, ReadonlyMap<string, XdsResource>> | undefined
+  /** By type, each built on first use, and again when a called service's protocol changed. */
+  own: Map<string, ReadonlyMap<string, XdsResource>>
 }
 interface Service {
   readonly members: Map<string, readonly Endpoint[]>
@@ -51,6 +51,8 @@ interface Service {
   /** How many inbounds say so. */
   readonly protocols: Map<Protocol, number>
   readonly built: Map<string, XdsResource>
+  /** Listeners and routes to it: its callers have the same ones, which no change of its members touches. */
+  readonly outbound: Map<string, XdsResource>
 }
 interface Mesh {
   secure: SecureMesh | undefined
@@ -67,11 +69,15 @@ const FED_KEPT = 4
 export interface MeshDirectoryDeps {
   readonly store: Pick<ResourceStore, 'changes' | 'list'>
   readonly builder: ResourceBuilder
+  /** A stored Dataplane is left out, for a reason that says what would be right; told once per version. */
+  readonly onSkipped?: (key: ResourceKey, reason: string) => void
 }
 
-export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): MeshDirectory {
+export function createMeshDirectory({ store, builder, onSkipped }: MeshDirectoryDeps): MeshDirectory {
   const meshes = new Map<string, Mesh>()
   const topic = createTopic<MeshChange>()
+  /** Stored Dataplanes that nothing can be made of: they are not there, for anybody. */
+  const skipped = new Map<KeyString, string>()
   const firstRead = Promise.withResolvers<void>()
 
   return {
@@ -83,6 +89,7 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
       members: meshes.values().reduce((sum, { members }) => sum + members.size, 0),
       services: meshes.values().reduce((sum, { services }) => sum + services.size, 0),
       listeners: topic.size(),
+      skipped: skipped.size,
     }),
     run,
     ready: () => firstRead.promise,
@@ -98,8 +105,10 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
       else if (change.kind === 'put') {
         if (change.resource.key.type === 'Dataplane') take(change.resource as Resource<Dataplane>)
         if (change.resource.key.type === 'Mesh') takeMesh(change.resource as Resource<MeshSpec>)
-      } else if (change.key.type === 'Dataplane') remove(change.key)
-      else if (change.key.type === 'Mesh') secure(change.key.name, false)
+      } else if (change.key.type === 'Dataplane') {
+        skipped.delete(toKeyString(change.key))
+        remove(change.key)
+      } else if (change.key.type === 'Mesh') secure(change.key.name, false)
     }
   }
 
@@ -107,6 +116,7 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     const before = [...meshes.values()].flatMap(({ members }) => [...members.values()].map(({ resource }) => resource))
     const unseen = new Set(before)
     const unseenMeshes = new Set(meshes.keys())
+    const unseenSkipped = new Set(skipped.keys())
     for await (const resource of everyOf<MeshSpec>('Mesh', signal)) {
       unseenMeshes.delete(resource.key.name)
       takeMesh(resource)
@@ -114,8 +124,10 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     for await (const resource of everyOf<Dataplane>('Dataplane', signal)) {
       const known = memberOf(resource.key)
       if (known !== undefined) unseen.delete(known.resource)
+      unseenSkipped.delete(toKeyString(resource.key))
       take(resource)
     }
+    for (const key of unseenSkipped) skipped.delete(key)
     // Whoever registered while we read is not in the pages read before, and must stay: only what is as it was may go.
     for (const resource of unseen) if (memberOf(resource.key)?.resource === resource) remove(resource.key)
     for (const name of unseenMeshes) secure(name, false)
@@ -139,12 +151,13 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     if (mesh === undefined || (mesh.secure !== undefined) === isSecure) return
     mesh.secure = isSecure ? { name } : undefined
     for (const service of mesh.services.values()) service.built.clear()
-    for (const member of mesh.members.values()) member.own = undefined
+    for (const member of mesh.members.values()) member.own.clear()
     topic.publish({ mesh: name, names: [...mesh.members.keys()], services: [...mesh.services.keys()] })
     forgetEmpty(name)
   }
 
   function put(resource: Resource<Dataplane>) {
+    if (isSkipped(resource)) return
     const known = memberOf(resource.key)
     // The feed may have been faster, and have brought later ones since.
     if (known !== undefined && (known.resource.version === resource.version || known.fed.includes(resource.version))) return
@@ -154,10 +167,24 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
   function take(resource: Resource<Dataplane>) {
     // Its addresses are its zone's own: nobody here can call them.
     if (isFromZone(resource)) return
+    if (isSkipped(resource)) return remove(resource.key)
     const known = memberOf(resource.key)
     const isSame = known?.resource.version === resource.version
     if (known?.isAhead === true && !isSame && resource.modifiedAt <= known.resource.modifiedAt) return
     set(resource, { isAhead: false, fed: [...(known?.fed ?? []), resource.version].slice(-FED_KEPT) })
+  }
+
+  /** What is written past our own checks, by another writer of the store, may lack what everything here is made from. */
+  function isSkipped({ key, version, spec }: Resource<Dataplane>): boolean {
+    const id = toKeyString(key)
+    const reason = unreadableBecause(spec)
+    if (reason === undefined) {
+      skipped.delete(id)
+      return false
+    }
+    if (skipped.get(id) !== version) onSkipped?.(key, reason)
+    skipped.set(id, version)
+    return true
   }
 
   function set(resource: Resource<Dataplane>, facts: Pick<Member, 'isAhead' | 'fed'>) {
@@ -165,7 +192,7 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     const mesh = meshOf(meshName)
     const before = mesh.members.get(name)
     const isSame = before !== undefined && JSON.stringify(before.resource.spec.networking) === JSON.stringify(resource.spec.networking)
-    mesh.members.set(name, { resource, ...facts, own: isSame ? before.own : undefined })
+    mesh.members.set(name, { resource, ...facts, own: isSame ? before.own : new Map() })
     if (!isSame) move(mesh, meshName, { before: before?.resource, after: resource })
   }
 
@@ -234,22 +261,20 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
   }
 
   function forgetOwn(mesh: Mesh, name: string) {
-    const member = mesh.members.get(name)
-    if (member !== undefined) member.own = undefined
+    mesh.members.get(name)?.own.clear()
   }
 
   function presentFor({ mesh: meshName, name }: ResourceKey, type: string): Present<XdsResource> {
     const mesh = meshes.get(meshName)
     const member = mesh?.members.get(name)
     if (mesh === undefined || member === undefined) return EMPTY
-    member.own ??= buildOwn(mesh, member.resource.spec)
     const own = withShared(mesh, member, type)
     return { own, find: (wanted) => own.get(wanted) ?? shared(mesh, type, wanted) }
   }
 
   /** What is built for this proxy alone, and the clusters and endpoints of the services it calls. */
   function withShared(mesh: Mesh, member: Member, type: string): ReadonlyMap<string, XdsResource> {
-    const own = member.own?.get(type) ?? NONE
+    const own = member.own.getOrInsertComputed(type, () => buildOwn(mesh, member.resource.spec, type))
     if (type !== CLUSTER && type !== ENDPOINT) return own
     const all = new Map(own)
     for (const { tags } of member.resource.spec.networking.outbound) {
@@ -260,18 +285,36 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
     return all
   }
 
-  function buildOwn(mesh: Mesh, spec: Dataplane): ReadonlyMap<string, ReadonlyMap<string, XdsResource>> {
+  /** Of one type alone: whoever is new asks for clusters first, and nothing else may keep it waiting. */
+  function buildOwn(mesh: Mesh, spec: Dataplane, type: string): ReadonlyMap<string, XdsResource> {
     const { inbound, outbound } = spec.networking
-    const listeners = [
-      ...inbound.map((each) => builder.inboundListener(spec, each, mesh.secure)),
-      ...outbound.map((each) => builder.outboundListener(each, protocolTo(mesh, serviceIn(each.tags)))),
-    ]
-    const routes = new Set(outbound.map(({ tags }) => serviceIn(tags)))
-    return new Map([
-      [CLUSTER, byName(inbound.map((each) => builder.localCluster(each)))],
-      [LISTENER, byName(listeners)],
-      [ROUTE, byName([...routes].map((service) => builder.outboundRoute(service)))],
-    ])
+    switch (type) {
+      case CLUSTER:
+        return byName(inbound.map((each) => builder.localCluster(each)))
+      case LISTENER:
+        return byName([
+          ...inbound.map((each) => builder.inboundListener(spec, each, mesh.secure)),
+          ...outbound.map((each) => outboundListener(mesh, each)),
+        ])
+      case ROUTE:
+        return byName([...new Set(outbound.map(({ tags }) => serviceIn(tags)))].map((service) => outboundRoute(mesh, service)))
+      default:
+        return NONE
+    }
+  }
+
+  function outboundListener(mesh: Mesh, outbound: Outbound): XdsResource {
+    const service = serviceIn(outbound.tags)
+    const protocol = protocolTo(mesh, service)
+    const build = () => builder.outboundListener(outbound, protocol)
+    return serviceOf(mesh, service).outbound.getOrInsertComputed(
+      `${LISTENER} ${protocol} ${outbound.port} ${outbound.address ?? ''}`,
+      build,
+    )
+  }
+
+  function outboundRoute(mesh: Mesh, service: string): XdsResource {
+    return serviceOf(mesh, service).outbound.getOrInsertComputed(ROUTE, () => builder.outboundRoute(service))
   }
 
   /** What everybody who asks for a service by its name gets, built once until the service changes. */
@@ -327,10 +370,31 @@ export function createMeshDirectory({ store, builder }: MeshDirectoryDeps): Mesh
   function serviceOf(mesh: Mesh, name: string): Service {
     const known = mesh.services.get(name)
     if (known !== undefined) return known
-    const service: Service = { members: new Map(), callers: new Set(), protocols: new Map(), built: new Map() }
+    const service: Service = { members: new Map(), callers: new Set(), protocols: new Map(), built: new Map(), outbound: new Map() }
     mesh.services.set(name, service)
     return service
   }
+}
+
+/** Undefined when it has all that is read here; looks at the shape alone, once per version. */
+function unreadableBecause(spec: unknown): string | undefined {
+  const networking = fieldOf(spec, 'networking')
+  if (typeof fieldOf(networking, 'address') !== 'string') return 'it has no networking.address: give it the address it is reached by'
+  for (const list of ['inbound', 'outbound']) {
+    const entries = fieldOf(networking, list)
+    if (!Array.isArray(entries)) return `it has no list networking.${list}: give it one, empty if there is nothing in it`
+    if (
+      entries.some(
+        (entry) => typeof fieldOf(fieldOf(entry, 'tags'), SERVICE_TAG) !== 'string' || typeof fieldOf(entry, 'port') !== 'number',
+      )
+    )
+      return `an entry of its networking.${list} lacks a port or the tag ${SERVICE_TAG}: each needs both`
+  }
+  return undefined
+}
+
+function fieldOf(object: unknown, name: string): unknown {
+  return typeof object === 'object' && object !== null ? Reflect.get(object, name) : undefined
 }
 
 function serviceIn(tags: Readonly<Record<string, string>>): string {

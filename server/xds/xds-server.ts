@@ -12,6 +12,7 @@ import type { Tunable } from '../lib/tunable.ts'
 import { SERVICE_TAG } from '../model/kinds/dataplane.ts'
 import type { SessionRegistry } from '../discovery/session-registry.ts'
 import type { StatusPort, StatusSession } from '../discovery/status-port.ts'
+import { createAdmission } from './admission.ts'
 import { connect, connectSteps, type Connecting, type StepResult } from './connect.ts'
 import type { Identity } from './identity.ts'
 import type { Lifecycle, Registered } from './lifecycle.ts'
@@ -81,6 +82,7 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
   const statuses = new Map<string, StatusSession>()
   const lastFlushes = new Set<Promise<void>>()
   const sockets = new Set<Socket>()
+  const admission = createAdmission()
   const pushes = createPushQueue(clock, () => streams.values())
   const shortOf = new Map(xdsTypes.map(({ type, short }) => [type, short]))
   const steps = connectSteps({
@@ -178,12 +180,17 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
   }
 
   async function listen(): Promise<void> {
-    const server = createServer({ noDelay: true }, (socket) => {
+    // Nothing is read before it is let in.
+    const server = createServer({ noDelay: true, pauseOnConnect: true }, (socket) => {
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
       // A connection that breaks is the end of its streams, nothing more.
       socket.on('error', () => undefined)
-      injector.injectConnection(socket)
+      admission.admit(() => {
+        if (socket.destroyed) return
+        injector.injectConnection(socket)
+        socket.resume()
+      })
     })
     listener = server
     const { host, port } = options
@@ -208,6 +215,7 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     isStopping = true
     pushes.stop()
+    admission.stop()
     // Before any stream ends: its last flush may take longer than the delay of a removal.
     lifecycle.freeze()
     listener?.close()
@@ -236,5 +244,7 @@ function grpcOptions({ keepaliveTimeMs = 15_000, keepaliveTimeoutMs = 5_000 }: X
     'grpc.keepalive_time_ms': keepaliveTimeMs,
     'grpc.keepalive_timeout_ms': keepaliveTimeoutMs,
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    // Records of each call, that nobody reads: what there is to know of a stream its session tells.
+    'grpc.enable_channelz': 0,
   }
 }
