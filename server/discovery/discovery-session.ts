@@ -1,4 +1,5 @@
 import { CoreError } from '../lib/errors.ts'
+import { deepFreeze } from '../lib/deep-freeze.ts'
 import type { TypeStatus } from '../model/insight.ts'
 import { type DeltaRequest, type DeltaTypeState, openDelta, pushDelta, resyncDelta, stepDelta } from './delta-state.ts'
 import type { NamedVersion, Present, Settled } from './discovery.ts'
@@ -187,7 +188,8 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
       const isUnanswered = ({ type }: DiscoveryType) => states.has(type) && variant.isOutstanding(states.get(type)!)
       return new Set(types.filter(isUnanswered).map(({ short }) => short))
     },
-    status: () => Object.fromEntries(types.flatMap(({ type, short }) => (statuses.has(type) ? [[short, statuses.get(type)!]] : []))),
+    status: () =>
+      Object.fromEntries(types.flatMap(({ type, short }) => (statuses.has(type) ? [[short, deepFreeze(statuses.get(type)!)]] : []))),
   }
 
   function namesIn(request: SotwRequest | DeltaRequest): number {
@@ -257,7 +259,12 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
     const refusal = variant.refusalOf(states.get(type)!)
     const now = clock.now()
     if (refusal !== undefined) {
-      const rejection = { reason: refusal.reason, since: known?.since ?? now, times: (known?.times ?? 0) + times, resources: refusal.names }
+      const rejection = {
+        reason: refusal.reason,
+        since: known?.since ?? now,
+        times: (known?.times ?? 0) + times,
+        resources: [...refusal.names],
+      }
       statuses.set(type, { ...rest, rejection })
     } else if (known !== undefined) statuses.set(type, { ...rest, recovered: { ...known, until: now } })
   }

@@ -1,5 +1,6 @@
 import { type BackoffPolicy } from '../lib/backoff.ts'
 import type { Clock } from '../lib/clock.ts'
+import { deepFreeze } from '../lib/deep-freeze.ts'
 import type { Random } from '../lib/random.ts'
 import { type KeyString, type Resource, type ResourceDraft, type ResourceKey, toKeyString } from '../model/resource.ts'
 import type { TypeStatus } from '../model/insight.ts'
@@ -66,7 +67,7 @@ export function createSyncReceiver(deps: SyncReceiverDeps): SyncReceiver {
   return {
     take: (message) => inTurn(() => takeNow(message)),
     refused: refusals.list,
-    status: () => Object.fromEntries(statuses),
+    status: () => Object.fromEntries(statuses.entries().map(([type, status]) => [type, deepFreeze(status)])),
     stop() {
       ending.abort()
       refusals.clear()

@@ -22,8 +22,8 @@ import {
 
 /**
  * Decides when each of any number of keys is written, with one timer for all (the rule is in flush-state.ts). What is due is
- * handed to `flushGroup` in groups sorted by key, one group at a time, with a turn of the event loop between two. A first or
- * last flush goes before the next group. All deadlines are absolute and monotonic: neither the store's time nor a jump of
+ * handed to `flushGroup` in groups sorted by key, two at a time (the store writes one while the other is made ready or told
+ * of), with a turn of the event loop between two. A first or last flush goes before the next group. All deadlines are absolute and monotonic: neither the store's time nor a jump of
  * the wall clock shifts them, and however many ticks were missed, one attempt makes up for them.
  *
  * A changed interval, backoff or idle timeout moves every due time at once, so that no attempt happens at a time computed
@@ -81,6 +81,9 @@ export interface FlushSchedulerDeps<K extends string> {
   readonly onFault: (error: unknown) => void
 }
 
+/** More would only wait in the store. */
+const GROUPS_AT_A_TIME = 2
+
 export interface FlushSchedulerOptions {
   /** Keys a group has at most. Default 500. */
   readonly groupSize?: number
@@ -98,6 +101,21 @@ interface Entry<K extends string> extends DueItem {
   round: number
 }
 
+interface Round<K extends string> {
+  readonly id: number
+  readonly members: readonly Entry<K>[]
+  readonly startedAt: number
+  place: number
+  /** Groups of it that have not ended. */
+  underWay: number
+}
+
+interface Group<K extends string> {
+  readonly members: readonly Entry<K>[]
+  /** undefined: first and last flushes. */
+  readonly round: Round<K> | undefined
+}
+
 interface Adoption<K extends string> {
   readonly startedAt: number
   readonly left: Set<Entry<K>>
@@ -112,7 +130,7 @@ export function createFlushScheduler<K extends string>(
   const urgents = createDueQueue<Entry<K>>()
   const ticks = createDueQueue<Entry<K>>()
   /** All that was due by tick when it began, sorted by key, from `place` on not yet begun. A retune ends it: everything is placed anew. */
-  let round: { readonly id: number; readonly members: readonly Entry<K>[]; readonly startedAt: number; place: number } | undefined
+  let round: Round<K> | undefined
   let rounds = 0
   /** After a round that took longer than the interval, ticks wait for the backoff: air for the store. */
   let ticksNotBefore = Number.NEGATIVE_INFINITY
@@ -121,7 +139,8 @@ export function createFlushScheduler<K extends string>(
   let timer: Timer | undefined
   let timerAt = Number.POSITIVE_INFINITY
   let stop: AbortSignal | undefined
-  let pumping: Promise<void> | undefined
+  const underWay = new Set<Promise<void>>()
+  let isBetweenGroups = false
 
   return {
     urge(key) {
@@ -175,7 +194,7 @@ export function createFlushScheduler<K extends string>(
       await aborted(signal)
       disarm()
       stop = undefined
-      await pumping
+      await Promise.all(underWay)
     },
   }
 
@@ -257,20 +276,23 @@ export function createFlushScheduler<K extends string>(
     return Math.min(urgent ?? Number.POSITIVE_INFINITY, Math.max(tick, ticksNotBefore))
   }
 
+  /** When the next group can begin, if another can at all: what is left of a round goes on at once, and the next round waits for its end. */
+  function nextStartAt(): number | undefined {
+    if (round === undefined) return nextWakeAt()
+    return round.place < round.members.length ? Number.NEGATIVE_INFINITY : urgents.peekDueAt()
+  }
+
   function arm(): void {
-    if (stop === undefined || pumping !== undefined) return
-    const wakeAt = nextWakeAt()
-    if (wakeAt === timerAt) return
+    if (stop === undefined || isBetweenGroups) return
+    const startAt = underWay.size < GROUPS_AT_A_TIME ? nextStartAt() : undefined
+    if (startAt === timerAt) return
     disarm()
-    if (wakeAt === undefined) return
-    timerAt = wakeAt
-    timer = clock.at(wakeAt, () => {
+    if (startAt === undefined) return
+    timerAt = startAt
+    timer = clock.at(startAt, () => {
       timer = undefined
       timerAt = Number.POSITIVE_INFINITY
-      pumping = pump().finally(() => {
-        pumping = undefined
-        arm()
-      })
+      startNext()
     })
   }
 
@@ -280,46 +302,64 @@ export function createFlushScheduler<K extends string>(
     timerAt = Number.POSITIVE_INFINITY
   }
 
-  async function pump(): Promise<void> {
-    for (;;) {
-      if (stop === undefined) return
-      const group = nextGroup()
-      if (group.length === 0) return
-      await flush(group, stop)
-      await yieldToEventLoop()
-    }
+  function startNext(): void {
+    const group = stop !== undefined && underWay.size < GROUPS_AT_A_TIME ? nextGroup() : undefined
+    if (group === undefined || stop === undefined) return arm()
+    const flushing = flush(group, stop).finally(() => {
+      underWay.delete(flushing)
+      arm()
+    })
+    underWay.add(flushing)
+    void startAfterOthers()
   }
 
-  function nextGroup(): readonly Entry<K>[] {
+  /** Others get their turn of the event loop first. */
+  async function startAfterOthers(): Promise<void> {
+    isBetweenGroups = true
+    await yieldToEventLoop()
+    isBetweenGroups = false
+    startNext()
+  }
+
+  function nextGroup(): Group<K> | undefined {
     const now = clock.monotonic()
     const urgent = urgents.takeDue(now, groupSize)
-    if (urgent.length > 0) return urgent.toSorted(byKey)
+    if (urgent.length > 0) return { members: urgent.toSorted(byKey), round: undefined }
     if (round === undefined && now >= ticksNotBefore) beginRound(now)
     const current = round
-    if (current === undefined) return []
-    const group: Entry<K>[] = []
-    for (; current.place < current.members.length && group.length < groupSize; current.place++) {
+    if (current === undefined) return undefined
+    const members: Entry<K>[] = []
+    for (; current.place < current.members.length && members.length < groupSize; current.place++) {
       const entry = current.members[current.place] as Entry<K>
-      if (isInRound(entry)) group.push(entry)
+      if (isInRound(entry)) members.push(entry)
     }
-    if (group.length === 0) round = undefined
-    return group
+    if (members.length > 0) return { members, round: current }
+    endRound(current, now)
+    return undefined
   }
 
   function beginRound(now: number): void {
     const members = ticks.takeDue(now, Number.POSITIVE_INFINITY).toSorted(byKey)
     const id = ++rounds
     for (const entry of members) entry.round = id
-    round = { id, members, startedAt: now, place: 0 }
+    if (members.length > 0) round = { id, members, startedAt: now, place: 0, underWay: 0 }
   }
 
   function isInRound(entry: Entry<K>): boolean {
     return round !== undefined && entry.round === round.id
   }
 
-  async function flush(group: readonly Entry<K>[], stopping: AbortSignal): Promise<void> {
+  /** Once all of it has been stored. */
+  function endRound(ended: Round<K>, now: number): void {
+    if (ended.underWay > 0 || ended.place < ended.members.length || round !== ended) return
+    if (now - ended.startedAt > tempo.intervalMs) ticksNotBefore = now + tempo.backoffMs
+    round = undefined
+  }
+
+  async function flush({ members, round: inRound }: Group<K>, stopping: AbortSignal): Promise<void> {
     const startedAt = clock.monotonic()
-    const items = group.map((entry): FlushItem<K> => {
+    if (inRound !== undefined) inRound.underWay++
+    const items = members.map((entry): FlushItem<K> => {
       const item = { key: entry.key, since: pendingSince(entry.state), isHeartbeatDue: isHeartbeatDue(entry.state, startedAt) }
       enter(entry, onStarted(entry.state, startedAt))
       entry.round = 0
@@ -337,7 +377,7 @@ export function createFlushScheduler<K extends string>(
       deadline.release()
     }
     const now = clock.monotonic()
-    for (const [index, entry] of group.entries()) {
+    for (const [index, entry] of members.entries()) {
       const heartbeatAt = heartbeatAfterWrite(entry.phase, tempo, startedAt)
       const ended = onEnded(entry.state, outcomes[index] ?? 'kept', { now, heartbeatAt })
       enter(entry, ended)
@@ -347,9 +387,9 @@ export function createFlushScheduler<K extends string>(
         adopted(entry)
       }
     }
-    if (round !== undefined && round.place >= round.members.length) {
-      if (now - round.startedAt > tempo.intervalMs) ticksNotBefore = now + tempo.backoffMs
-      round = undefined
+    if (inRound !== undefined) {
+      inRound.underWay--
+      endRound(inRound, now)
     }
   }
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { deepFreeze } from '../lib/deep-freeze.ts'
 import { isCoreError } from '../lib/errors.ts'
 import { fromStoredText, isSameStored, toStoredValue } from './json-value.ts'
 
@@ -11,18 +12,33 @@ describe('what is kept of a value', () => {
     const given = { list: [1, { deep: -0 }], left: undefined, at: new Date(0), odd: Number.NaN }
     const stored = toStoredValue(given, 'spec')
     given.list.push(2)
-    expect(stored.value()).toEqual({ list: [1, { deep: 0 }], at: '1970-01-01T00:00:00.000Z', odd: null })
-    expect(isDeeplyFrozen(stored.value())).toBe(true)
-    expect(stored.value()).toBe(stored.value())
+    expect(stored.value).toEqual({ list: [1, { deep: 0 }], at: '1970-01-01T00:00:00.000Z', odd: null })
+    expect(isDeeplyFrozen(stored.value)).toBe(true)
+    expect(stored.value).toBe(stored.value)
   })
 
   it('is the value itself where nobody can change it any more', () => {
     const frozen = fromStoredText('{"a":[{"b":1}]}')
-    expect(toStoredValue(frozen, 'spec').value()).toBe(frozen)
+    expect(toStoredValue(frozen, 'spec').value).toBe(frozen)
     const shallow = Object.freeze({ list: ['x'] })
     const stored = toStoredValue(shallow, 'spec')
     shallow.list.push('y')
-    expect(stored.value()).toEqual({ list: ['x'] })
+    expect(stored.value).toEqual({ list: ['x'] })
+  })
+
+  it('takes the parts that nobody can change as they are', () => {
+    const part = fromStoredText('{"b":[1]}')
+    const stored = toStoredValue({ part, own: { c: undefined, d: -0 } }, 'spec')
+    expect((stored.value as { readonly part: unknown }).part).toBe(part)
+    expect(stored.value).toEqual({ part: { b: [1] }, own: { d: 0 } })
+    expect(isDeeplyFrozen(stored.value)).toBe(true)
+  })
+
+  it('keeps a field named __proto__ as a field', () => {
+    const given: unknown = JSON.parse('{"a":{"__proto__":{"b":1}}}')
+    const { a } = toStoredValue(given, 'spec').value as { readonly a: object }
+    expect(Object.hasOwn(a, '__proto__')).toBe(true)
+    expect(Object.getPrototypeOf(a)).toBe(Object.prototype)
   })
 
   it('is refused for what has no form in JSON', () => {
@@ -41,11 +57,11 @@ describe('what is kept of a value', () => {
 
   it('is the same whichever way any JSON value came, and the same as what was given', () => {
     fc.assert(
-      fc.property(fc.jsonValue(), (given) => {
+      fc.property(fc.oneof(fc.jsonValue(), fc.jsonValue().map(deepFreeze), fc.object()), (given) => {
         const stored = toStoredValue(given, 'spec')
-        expect(stored.value()).toEqual(fromStoredText(stored.text))
-        expect(isDeeplyFrozen(stored.value())).toBe(true)
-        expect(isSameStored(given, stored.value())).toBe(true)
+        expect(stored.value).toEqual(fromStoredText(stored.text))
+        expect(isDeeplyFrozen(stored.value)).toBe(true)
+        expect(isSameStored(given, stored.value)).toBe(true)
       }),
     )
   })

@@ -237,9 +237,9 @@ export function createMemoryStore({ clock, kinds, instance, maxBacklog }: Memory
 
 function contentOf({ labels, spec, status }: Pick<ResourceDraft, 'labels' | 'spec' | 'status'>) {
   return {
-    labels: toStoredValue(labels ?? {}, 'labels').value() as Readonly<Record<string, string>>,
-    spec: toStoredValue(spec, 'spec').value(),
-    ...(status !== undefined && { status: toStoredValue(status, 'status').value() }),
+    labels: toStoredValue(labels ?? {}, 'labels').value as Readonly<Record<string, string>>,
+    spec: toStoredValue(spec, 'spec').value,
+    ...(status !== undefined && { status: toStoredValue(status, 'status').value }),
   }
 }
 

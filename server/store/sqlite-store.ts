@@ -284,9 +284,9 @@ function contentOf({
   readonly status: StoredValue | undefined
 }) {
   return {
-    labels: labels.value() as Readonly<Record<string, string>>,
-    spec: spec.value(),
-    ...(status !== undefined && { status: status.value() }),
+    labels: labels.value as Readonly<Record<string, string>>,
+    spec: spec.value,
+    ...(status !== undefined && { status: status.value }),
   }
 }
 
