@@ -1,4 +1,5 @@
 import type { InsightDetail, InsightRow, SessionRow } from '../server/model/views.ts'
+import { setSwitch } from './switches.ts'
 import { expect, startTidewatch, test as base, type Tidewatch } from './tidewatch.ts'
 
 /** Journeys through the demo: its own fleet, faults switched on the page as a newcomer would. */
@@ -51,7 +52,7 @@ test('a mass reconnect is over within seconds, with everybody back', async ({ pa
 
 test('in a conflict storm the page names both writers within seconds, and neither loses its fields', async ({ page, demo }) => {
   await page.goto('/')
-  await page.getByRole('switch', { name: 'Conflict storm' }).click()
+  await setSwitch(page, 'Conflict storm', true)
   await page.goto('/conflicts')
   const matrix = page.getByRole('table').first()
   await expect(matrix).toContainText('dataplane-sink', { timeout: 20_000 })
@@ -88,14 +89,14 @@ test('nothing was rejected that nobody looked at', async ({ demo }) => {
 
 test('pods that are forbidden are one degraded link with the rule to add, and live again once granted', async ({ page }) => {
   await page.goto('/')
-  await page.getByRole('switch', { name: 'prod-eu forbids pods' }).click()
+  await setSwitch(page, 'prod-eu forbids pods', true)
   await page.goto('/watchers?link=prod-eu%2Fpods')
   const detail = page.getByRole('region', { name: 'Link prod-eu/pods' })
   await expect(detail).toContainText('forbidden since', { timeout: 15_000 })
   await expect(detail).toContainText('resources: ["pods"]')
   await expect(page.getByRole('row', { name: /prod-eu\/nodes/ })).toContainText('live')
   await page.goto('/')
-  await page.getByRole('switch', { name: 'prod-eu forbids pods' }).click()
+  await setSwitch(page, 'prod-eu forbids pods', false)
   await page.goto('/watchers?link=prod-eu%2Fpods')
   await detail.getByRole('button', { name: 'Retry now' }).click()
   await expect(page.getByRole('row', { name: /prod-eu\/pods/ })).toContainText('live', { timeout: 15_000 })
@@ -105,14 +106,14 @@ test('an API server that is down is probed by one of its links while the others 
   page,
 }) => {
   await page.goto('/')
-  await page.getByRole('switch', { name: 'edge is down' }).click()
+  await setSwitch(page, 'edge is down', true)
   await page.goto('/watchers')
   const rows = page.getByRole('row', { name: /edge\// })
   await expect(rows.filter({ hasText: /(attempt|probe) \d+, next in/ }).first()).toBeVisible({ timeout: 15_000 })
   await expect(rows.filter({ hasText: /waiting for the probe of/ }).first()).toBeVisible({ timeout: 15_000 })
   await expect(page.getByRole('row', { name: /prod-eu\/nodes/ })).toContainText('live')
   await page.goto('/')
-  await page.getByRole('switch', { name: 'edge is down' }).click()
+  await setSwitch(page, 'edge is down', false)
   await page.goto('/watchers')
   await expect(rows.filter({ hasText: 'live' })).toHaveCount(2, { timeout: 20_000 })
 })

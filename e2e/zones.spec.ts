@@ -1,3 +1,4 @@
+import { setSwitch } from './switches.ts'
 import { type Tidewatch, expect, startTidewatch, test as base } from './tidewatch.ts'
 import type { SessionRow } from '../server/model/views.ts'
 
@@ -65,7 +66,7 @@ test('what a zone refuses is read on Streams with its reason and a countdown, al
   const streams = async () => (await demo.call<{ items: SessionRow[] }>('sessions.list')).items.filter(({ protocol }) => protocol === 'kds')
   await expect.poll(async () => (await streams()).length, { timeout: 20_000 }).toBe(4)
   await page.goto('/')
-  await page.getByRole('switch', { name: 'east lacks a mesh' }).click()
+  await setSwitch(page, 'east lacks a mesh', true)
   await expect(page.getByText('1 zone does not take all that is sent')).toBeVisible({ timeout: 10_000 })
   await page.getByRole('link', { name: 'See what' }).click()
   await page.getByRole('button', { name: 'east', exact: true }).click()
@@ -79,7 +80,7 @@ test('what a zone refuses is read on Streams with its reason and a countdown, al
   expect(west?.refused).toEqual([])
 
   await page.goto('/')
-  await page.getByRole('switch', { name: 'east lacks a mesh' }).click()
+  await setSwitch(page, 'east lacks a mesh', false)
   await page.goto('/streams?zone=east')
   await detail.getByRole('button', { name: 'Resync now' }).click()
   await expect(detail).not.toContainText(/sent again in/, { timeout: 20_000 })
@@ -89,14 +90,13 @@ test('what a zone refuses is read on Streams with its reason and a countdown, al
 
 test('a zone that is cut off is offline within seconds, and back in sync when it is let in again', async ({ page, demo }) => {
   await page.goto('/')
-  const cut = page.getByRole('switch', { name: 'east is cut off' })
-  await cut.click()
+  await setSwitch(page, 'east is cut off', true)
   await page.goto('/streams')
   await expect(page.getByRole('heading', { name: '1 zone', exact: true })).toBeVisible({ timeout: 15_000 })
   await page.goto('/insights?type=ZoneInsight')
   await expect(page.getByRole('row', { name: /east/ })).toContainText('offline', { timeout: 15_000 })
   await page.goto('/')
-  await page.getByRole('switch', { name: 'east is cut off' }).click()
+  await setSwitch(page, 'east is cut off', false)
   await page.goto('/streams')
   await expect(page.getByRole('heading', { name: '2 zones', exact: true })).toBeVisible({ timeout: 40_000 })
   expect(await (await fetch(`${demo.url}/metrics`)).text()).toContain('tidewatch_unhandled_rejections_total 0')
