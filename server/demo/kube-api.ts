@@ -22,6 +22,8 @@ const WINDOW = 2_000
 const BOOKMARK_EVERY_MS = 5_000
 const RETRY_AFTER_S = 5
 const SLOW_MS = 3_000
+/** The real one holds them for a minute. */
+const STOP_HOLDS_MS = 15_000
 const USER = 'tidewatch'
 
 interface Switch extends Omit<DemoFault, 'active' | 'name'> {
@@ -129,6 +131,12 @@ function switchesOf(clusters: readonly Cluster[]): Readonly<Record<string, Switc
       on: last,
       trouble: { kind: 'down' },
     },
+    'kube-stopping': {
+      label: `${away} stops gracefully`,
+      description: `The simulated API server of ${away} takes no new connections; what is watched goes on for ${STOP_HOLDS_MS / 1000} s, then ends cleanly.`,
+      on: last,
+      trouble: { kind: 'stopping', holdMs: STOP_HOLDS_MS },
+    },
     'kube-forbidden': {
       label: `${main} forbids pods`,
       description: `The simulated API server of ${main} answers 403 to whoever lists or watches pods; other kinds go on.`,
@@ -140,6 +148,12 @@ function switchesOf(clusters: readonly Cluster[]): Readonly<Record<string, Switc
       description: `Each watch of ${main} ends with 410 after a second: all is listed again.`,
       on: first,
       trouble: { kind: 'gone' },
+    },
+    'kube-closing': {
+      label: `${main} ends watches`,
+      description: `Each watch of ${main} is accepted and ends cleanly at once, before anything came: asked in a loop, it would be a hot one.`,
+      on: first,
+      trouble: { kind: 'closing' },
     },
     'kube-throttled': {
       label: `${main} throttles`,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock, Timer } from '../lib/clock.ts'
 import {
   badRequest,
   expiredEvent,
@@ -31,6 +31,10 @@ export interface KubeServer {
 
 export type KubeTrouble =
   | { readonly kind: 'down' }
+  /** Asked to end: no new connections; what is watched goes on for so long, then ends cleanly. */
+  | { readonly kind: 'stopping'; readonly holdMs: number }
+  /** Each watch ends cleanly as soon as it was answered. */
+  | { readonly kind: 'closing' }
   | { readonly kind: 'forbidden'; readonly plural: string }
   | { readonly kind: 'gone' }
   | { readonly kind: 'throttled'; readonly retryAfterSeconds: number }
@@ -74,25 +78,28 @@ export async function createKubeServer({ clock, store }: KubeServerDeps, options
   const watches = new Set<Watch>()
   const silenced = new Set<ServerResponse>()
   let trouble: KubeTrouble | undefined
-  let server: Server | undefined = await open()
+  let holding: Timer | undefined
+  const server = create()
+  await listen()
 
   return {
     async setTrouble(next) {
       trouble = next
-      const isDown = next?.kind === 'down'
-      if (isDown && server !== undefined) {
-        server.close()
-        cutAll()
-        server = undefined
-      }
-      if (!isDown) server ??= await open()
+      holding?.cancel()
+      if (next?.kind === 'down' || next?.kind === 'stopping') server.close()
+      else await listen()
+      if (next?.kind === 'down') server.closeAllConnections()
       for (const response of silenced) response.destroy()
       silenced.clear()
       if (next?.kind === 'silent') return
-      for (const watch of watches) {
-        if (next?.kind === 'gone') expire(watch)
-        else if (next !== undefined) watch.response.end()
+      const meetIt = () => {
+        for (const watch of watches) {
+          if (next?.kind === 'gone') expire(watch)
+          else if (next !== undefined) watch.response.end()
+        }
       }
+      if (next?.kind === 'stopping') holding = clock.at(clock.monotonic() + next.holdMs, meetIt)
+      else meetIt()
     },
     flush() {
       if (trouble?.kind !== 'silent') for (const watch of watches) send(watch)
@@ -106,28 +113,28 @@ export async function createKubeServer({ clock, store }: KubeServerDeps, options
         line(watch, { type: 'BOOKMARK', object: bookmarkOf(watch.kind) })
       }
     },
-    cutAll,
+    cutAll: () => server.closeAllConnections(),
     close() {
-      server?.close()
-      cutAll()
+      holding?.cancel()
+      server.close()
+      server.closeAllConnections()
     },
   }
 
-  function cutAll() {
-    server?.closeAllConnections()
-  }
-
-  async function open(): Promise<Server> {
+  function create(): Server {
     const listener = (request: IncomingMessage, response: ServerResponse) => {
+      // What ends after it was asked to end takes its connection with it.
+      response.on('finish', () => server.listening || request.socket.end())
       answer(request, response).catch((error: unknown) => {
         if (response.headersSent) response.destroy()
         else refuse(response, badRequest((error as Error).message))
       })
     }
-    const opened = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
-    opened.listen(port, HOST)
-    await once(opened, 'listening')
-    return opened
+    return tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
+  }
+
+  async function listen(): Promise<void> {
+    if (!server.listening) await once(server.listen(port, HOST), 'listening')
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -244,6 +251,7 @@ export async function createKubeServer({ clock, store }: KubeServerDeps, options
       for (const timer of timers) timer.cancel()
     })
     send(watch)
+    if (trouble?.kind === 'closing') response.end()
   }
 
   function send(watch: Watch) {

@@ -305,6 +305,22 @@ describe('list + watch', () => {
     expect(api.requests.at(-1)).toContain('resourceVersion=50')
   })
 
+  it('takes versions for what they are, however near as numbers and whatever their order as text, and sends back the last as it came', async () => {
+    const watcher = await start((request, reply) => {
+      if (!request.isStreamingList) reply.stream()
+      else {
+        streamList(reply, [configMap('a', '18014398509481984'), configMap('b', '9')], '18014398509481984')
+        reply.line('MODIFIED', configMap('b', '10'))
+        reply.line('MODIFIED', configMap('a', '18014398509481985'))
+      }
+      reply.end()
+    })
+    expect(await watcher.connect()).toBe('ended')
+    expect(watcher.changes.slice(2)).toEqual(['set default/b@10', 'set default/a@18014398509481985'])
+    await watcher.connect()
+    expect(api.requests.at(-1)).toMatch(/&resourceVersion=18014398509481985$/)
+  })
+
   it('counts and names a bad line and an unreadable object, and follows the rest', async () => {
     const watcher = await start((_, reply) => {
       reply.stream()

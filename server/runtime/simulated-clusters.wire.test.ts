@@ -136,6 +136,27 @@ describe('a simulated API server, watched by the whole product over HTTP', () =>
     await expectLive()
   })
 
+  it('that ends each watch at once is asked ever more seldom, and what it held is kept', async () => {
+    set('kube-closing', true)
+    await until(() => expect(row('pods').state).toMatchObject({ kind: 'waiting', attempt: 5, cause: 'closed_early' }))
+    // Waits of 0.2, 0.4, 0.8 and 1.6 s led here: one watch a wait.
+    expect(row('pods').requests['200']).toBeLessThan(12)
+    expect(row('pods')).toMatchObject({ relists: { start: 1 }, objects: 20 })
+    set('kube-closing', false)
+    await expectLive()
+  }, 20_000)
+
+  it('that is asked to end is followed for as long as it holds its watches, then waited for, and nothing is read again', async () => {
+    const { stateSince } = row('leases')
+    set('kube-stopping', true)
+    await until(() => expect(row('leases').lastEventAt ?? 0).toBeGreaterThan(stateSince + 5_000), 15_000)
+    expect(row('leases')).toMatchObject({ state: { kind: 'live' }, stateSince, health: 'healthy', lastError: null })
+    await until(() => expect(row('leases')).toMatchObject({ state: { kind: 'waiting' }, lastError: { class: 'network' } }), 20_000)
+    set('kube-stopping', false)
+    await expectLive()
+    expect(row('leases').relists).toEqual({ start: 1 })
+  }, 60_000)
+
   it('that throttles is left alone as long as it asks', async () => {
     set('kube-throttled', true)
     await until(() => {

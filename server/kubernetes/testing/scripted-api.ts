@@ -14,6 +14,10 @@ export interface ScriptedApi {
   readonly requests: string[]
   /** Answers with this from now on. */
   answerWith(answer: ScriptedHandler): void
+  /** Takes no new connections, as a server that was asked to end; what is open goes on. */
+  refuse(): Promise<void>
+  /** Takes them again, on the same port. */
+  accept(): Promise<void>
   stop(): Promise<void>
 }
 export type ScriptedHandler = (request: ScriptedRequest, reply: Reply) => void
@@ -69,6 +73,8 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://api')
     const reply = createReply(request, response)
+    // Of one that takes no connections any more, an ended answer is the end of its connection.
+    response.on('finish', () => server.listening || request.socket.end())
     if (url.pathname === '/api/v1') return reply.json(RESOURCES)
     if (url.pathname === '/apis') return reply.json(GROUPS)
     if (url.pathname.split('/').length === 4 && url.pathname.startsWith('/apis/')) return reply.recorded('not-found-kind.txt')
@@ -84,8 +90,10 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
       reply,
     )
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await listen(0)
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
   const folder = mkdtempSync(join(tmpdir(), 'tidewatch-kube-'))
   const kubeconfig = join(folder, 'kubeconfig')
   writeFileSync(kubeconfig, kubeconfigText(url, { token: 'first-token' }))
@@ -94,6 +102,10 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
     kubeconfig,
     requests,
     answerWith: (answer) => (handler = answer),
+    async refuse() {
+      server.close()
+    },
+    accept: () => listen(port),
     async stop() {
       rmSync(folder, { recursive: true, force: true })
       server.closeAllConnections()
