@@ -27,8 +27,9 @@ export interface OrderWatchProps {
  */
 export function OrderWatch({ filter, order, isUntouched, isFetching, takenAt, problem, onRefresh, onAutoRefresh }: OrderWatchProps) {
   const revision = useCounters(({ insightsRevision }) => insightsRevision)
+  const membersRevision = useCounters(({ insightsMembersRevision }) => insightsMembersRevision)
   const total = useCounters(({ insightsTotal }) => insightsTotal)
-  const news = orderNewsOf({ filter, order, revision, total })
+  const news = orderNewsOf({ filter, order, revision, membersRevision, total })
   const isDue = news !== undefined && isUntouched && !isFetching
   const refresh = useEffectEvent(onAutoRefresh)
   useEffect(() => {

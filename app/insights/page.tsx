@@ -47,5 +47,5 @@ async function readFirstPage(view: InsightsView): Promise<{ readonly first: Firs
   queryClient.removeQueries({ queryKey: trpc.insights.order.pathKey(), predicate: ({ state }) => !isWhole || state.data !== order })
   queryClient.removeQueries({ queryKey: trpc.insights.rows.pathKey() })
   const meshes = [...new Set(everything.keys.map(({ mesh }) => mesh))].filter((mesh) => mesh !== '').toSorted((a, b) => a.localeCompare(b))
-  return { first: { now, filter, head: { asOf: order.asOf, keys }, rows, meshes }, xds: self.xds }
+  return { first: { now, filter, head: { ...order, keys }, rows, meshes }, xds: self.xds }
 }

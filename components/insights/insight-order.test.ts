@@ -7,25 +7,25 @@ const namesOf = (keys: readonly { readonly name: string }[]) => keys.map(({ name
 
 describe('joining the head of an order with the whole of it', () => {
   it('takes the whole as it is when it begins like the head', () => {
-    const whole = { keys: keysOf('abcdef'), asOf: 7 }
+    const whole = { keys: keysOf('abcdef'), asOf: 7, membersAsOf: 2 }
     expect(joinOrder(keysOf('abc'), whole)).toBe(whole)
   })
 
   it('leaves on its place what is on screen already', () => {
-    const joined = joinOrder(keysOf('abc'), { keys: keysOf('dcbae'), asOf: 8 })
+    const joined = joinOrder(keysOf('abc'), { keys: keysOf('dcbae'), asOf: 8, membersAsOf: 2 })
     expect(namesOf(joined.keys)).toBe('abcde')
     expect(joined.asOf).toBe(8)
   })
 
   it('drops from the head what is no longer there', () => {
-    expect(namesOf(joinOrder(keysOf('abc'), { keys: keysOf('xca'), asOf: 9 }).keys)).toBe('acx')
+    expect(namesOf(joinOrder(keysOf('abc'), { keys: keysOf('xca'), asOf: 9, membersAsOf: 2 }).keys)).toBe('acx')
   })
 
   it('neither loses nor doubles a key', () => {
     const letters = 'abcdefghij'.split('')
     fc.assert(
       fc.property(fc.shuffledSubarray(letters), fc.shuffledSubarray(letters), (head, whole) => {
-        const { keys } = joinOrder(keysOf(head.join('')), { keys: keysOf(whole.join('')), asOf: 1 })
+        const { keys } = joinOrder(keysOf(head.join('')), { keys: keysOf(whole.join('')), asOf: 1, membersAsOf: 1 })
         expect(namesOf(keys).split('').toSorted()).toEqual(whole.join('').split('').toSorted())
       }),
     )
@@ -33,8 +33,8 @@ describe('joining the head of an order with the whole of it', () => {
 })
 
 describe('what a list says about its order', () => {
-  const order = { keys: keysOf('abcd'), asOf: 10 }
-  const facts = { filter: { sort: 'worst' as const }, order, revision: 10, total: 4 }
+  const order = { keys: keysOf('abcd'), asOf: 10, membersAsOf: 5 }
+  const facts = { filter: { sort: 'worst' as const }, order, revision: 10, membersRevision: 5, total: 4 }
 
   it('says nothing while nothing moved', () => {
     expect(orderNewsOf(facts)).toBeUndefined()
@@ -54,7 +54,9 @@ describe('what a list says about its order', () => {
 
   it('is quiet by name while no row came or went, for nothing else moves that order', () => {
     expect(orderNewsOf({ ...facts, filter: { sort: 'name' }, revision: 11 })).toBeUndefined()
-    expect(orderNewsOf({ ...facts, filter: { sort: 'name' }, revision: 11, total: 3 })).toEqual({ kind: 'moved' })
+    expect(orderNewsOf({ ...facts, filter: { sort: 'name' }, revision: 11, membersRevision: 6, total: 3 })).toEqual({ kind: 'moved' })
+    // One went and another came.
+    expect(orderNewsOf({ ...facts, filter: { sort: 'name' }, revision: 11, membersRevision: 7 })).toEqual({ kind: 'moved' })
   })
 
   it('takes a long order less often by itself than a short one', () => {

@@ -4,8 +4,9 @@ import { toKeyString } from '../../server/model/resource.ts'
 /** The order a view was opened with. It stays as it is until it is taken again, so that rows never jump under the pointer. */
 export interface InsightOrder {
   readonly keys: readonly Key[]
-  /** The board's revision it was taken at. */
+  /** The board's revisions it was taken at. */
   readonly asOf: number
+  readonly membersAsOf: number
 }
 
 /**
@@ -17,7 +18,7 @@ export function joinOrder(head: readonly Key[], whole: InsightOrder): InsightOrd
   const shown = new Set(head.map(toKeyString))
   const present = new Set(whole.keys.map(toKeyString))
   return {
-    asOf: whole.asOf,
+    ...whole,
     keys: [...head.filter((key) => present.has(toKeyString(key))), ...whole.keys.filter((key) => !shown.has(toKeyString(key)))],
   }
 }
@@ -27,6 +28,7 @@ export interface OrderFacts {
   readonly order: InsightOrder
   /** From the live counters. */
   readonly revision: number
+  readonly membersRevision: number
   readonly total: number
 }
 
@@ -34,14 +36,14 @@ export interface OrderFacts {
 export type OrderNews = { readonly kind: 'added'; readonly count: number } | { readonly kind: 'moved' }
 
 /** Undefined when the order on screen is still the present one, as far as the counters tell. */
-export function orderNewsOf({ filter, order, revision, total }: OrderFacts): OrderNews | undefined {
+export function orderNewsOf({ filter, order, revision, membersRevision, total }: OrderFacts): OrderNews | undefined {
   if (revision === order.asOf) return undefined
   const { sort, ...narrowing } = filter
   const isWhole = Object.values(narrowing).every((value) => value === undefined)
   const added = isWhole ? total - order.keys.length : 0
   if (added > 0) return { kind: 'added', count: added }
   // By name, and with nothing left out, only what comes or goes moves anything.
-  return isWhole && sort === 'name' && added === 0 ? undefined : { kind: 'moved' }
+  return isWhole && sort === 'name' && membersRevision === order.membersAsOf ? undefined : { kind: 'moved' }
 }
 
 /** How long an untouched list waits before it takes its order again by itself: longer for long ones, whose order is megabytes. */

@@ -152,7 +152,7 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
           .filter((row) => freshness?.includes(freshnessAt(row, clock.now())) ?? true)
           .map(({ key }) => key)
           .sort((a, b) => (toKeyString(a) < toKeyString(b) ? -1 : 1))
-        return { keys: sort === 'name' ? keys : keys.toReversed(), asOf: revision }
+        return { keys: sort === 'name' ? keys : keys.toReversed(), asOf: revision, membersAsOf: rows.size }
       },
       rows: (keys) => keys.flatMap((key) => rows.get(toKeyString(key)) ?? []),
       summary,
@@ -163,6 +163,7 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
       rejecting: () => 0,
       total: () => rows.size,
       revision: () => revision,
+      membersRevision: () => rows.size,
       onChange: (listener, signal) => changed.subscribe(listener, signal),
       run: unused,
       ready: async () => {},
@@ -221,6 +222,7 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
         interruption: null,
         insightsTotal: rows.size,
         insightsRevision: revision,
+        insightsMembersRevision: rows.size,
       }
     },
     self: () => ({

@@ -88,7 +88,7 @@ describe('insights', () => {
   it('gives the order with the revision it was taken at, filtered', async () => {
     for (const name of ['web-1', 'web-2', 'db-1']) fake.board.put(insightRow(name))
     const order = await call().insights.order({ q: 'web', sort: 'name', freshness: 'fresh' })
-    expect(order).toEqual({ now: clock.now(), asOf: 3, keys: [insightKey('web-1'), insightKey('web-2')] })
+    expect(order).toEqual({ now: clock.now(), asOf: 3, membersAsOf: 3, keys: [insightKey('web-1'), insightKey('web-2')] })
   })
 
   it('pages through everything once, also when the row a page ended with is removed and others come', async () => {

@@ -254,6 +254,8 @@ export interface Counters {
   readonly insightsTotal: number
   /** Moves when rows came, went or changed order group, so that a list knows it has something new. */
   readonly insightsRevision: number
+  /** Moves when rows came or went: all that moves a list by name. */
+  readonly insightsMembersRevision: number
 }
 
 /**

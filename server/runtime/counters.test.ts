@@ -8,7 +8,14 @@ describe('the counters', () => {
     let computed = 0
     const counters = createCounters({
       clock,
-      board: { summary: () => ({}), strips: () => [], rejecting: () => ++computed, total: () => 3, revision: () => 9 },
+      board: {
+        summary: () => ({}),
+        strips: () => [],
+        rejecting: () => ++computed,
+        total: () => 3,
+        revision: () => 9,
+        membersRevision: () => 4,
+      },
       conflicts: { matrix: () => [], recent: () => [] },
       sessions: { size: () => 2, list: () => [] },
       links: { counts: () => 'the links' as never },
@@ -35,6 +42,7 @@ describe('the counters', () => {
       interruption: { kind: 'stopped', endedAt: 7, ms: 6_000 },
       insightsTotal: 3,
       insightsRevision: 9,
+      insightsMembersRevision: 4,
     })
     await clock.advance(199)
     expect(counters()).toBe(first)

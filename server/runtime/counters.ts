@@ -11,7 +11,7 @@ import type { SlowReaders } from '../telemetry/slow-readers.ts'
 
 export interface CountersDeps {
   readonly clock: Pick<Clock, 'monotonic'>
-  readonly board: Pick<InsightBoard, 'summary' | 'strips' | 'rejecting' | 'total' | 'revision'>
+  readonly board: Pick<InsightBoard, 'summary' | 'strips' | 'rejecting' | 'total' | 'revision' | 'membersRevision'>
   readonly conflicts: Pick<ConflictLedger, 'matrix' | 'recent'>
   readonly sessions: Pick<SessionRegistry, 'size' | 'list'>
   readonly links: Pick<LinkRegistry, 'counts'>
@@ -53,6 +53,7 @@ export function createCounters(deps: CountersDeps): () => Counters {
       interruption: interruptions.recent(),
       insightsTotal: board.total(),
       insightsRevision: board.revision(),
+      insightsMembersRevision: board.membersRevision(),
     }
   }
 }

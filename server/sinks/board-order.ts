@@ -8,7 +8,7 @@ import type { BoardEntry } from './board-entry.ts'
  */
 export interface BoardOrder {
   add(entry: BoardEntry): void
-  /** By falling rank; the order of equals does not change. Entries that are gone may still be in it. */
+  /** By falling rank, equals by name. Entries that are gone may still be in it. */
   by(sort: InsightSort, rankOf: (entry: BoardEntry) => number): readonly BoardEntry[]
 }
 
@@ -22,7 +22,7 @@ const KEPT_MS = 250
 
 export function createBoardOrder(clock: Pick<Clock, 'monotonic'>): BoardOrder {
   const orders = new Map<InsightSort, Kept>()
-  /** By name, the order that the others begin with. */
+  /** By name, the order that the others begin with, so that sorting the equals of each again is one pass, too. */
   const all: BoardEntry[] = []
   let added = 0
 
@@ -40,7 +40,7 @@ export function createBoardOrder(clock: Pick<Clock, 'monotonic'>): BoardOrder {
       orders.set(sort, order)
       order.entries = order.entries.filter(({ isGone }) => !isGone)
       for (const entry of order.entries) entry.rank = rankOf(entry)
-      order.entries.sort((a, b) => b.rank - a.rank)
+      order.entries.sort((a, b) => b.rank - a.rank || compareIds(a, b))
       order.sortedAt = now
       return order.entries
     },
@@ -53,8 +53,12 @@ export function createBoardOrder(clock: Pick<Clock, 'monotonic'>): BoardOrder {
     added = 0
     for (const order of orders.values()) order.entries.push(...news)
     const kept = all.filter(({ isGone }) => !isGone)
-    kept.sort((a, b) => (a.id < b.id ? -1 : 1))
+    kept.sort(compareIds)
     all.length = 0
     for (const entry of kept) all.push(entry)
   }
+}
+
+function compareIds(a: BoardEntry, b: BoardEntry): number {
+  return a.id < b.id ? -1 : 1
 }

@@ -272,6 +272,32 @@ describe('the board', () => {
     expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b))
   })
 
+  it('moves its revision of members when rows come or go, and not when one goes offline', async () => {
+    await start()
+    const before = board.membersRevision()
+    const present = await put('web')
+    await clock.advance(0)
+    const { membersAsOf } = board.order({ sort: 'name' })
+    expect(membersAsOf).toBeGreaterThan(before)
+    await update(present, { generation: 2, disconnectedAt: 1 })
+    await clock.advance(0)
+    expect(board.membersRevision()).toBe(membersAsOf)
+    await store.delete({ type: 'Dataplane', mesh: 'default', name: 'web' }, sinkWrites)
+    await clock.advance(0)
+    expect(board.membersRevision()).toBeGreaterThan(membersAsOf)
+  })
+
+  it('lists newcomers by name in their place, however often the list was asked for before', async () => {
+    await start()
+    for (const name of ['m', 'z', 'a', 'n']) {
+      await put(name)
+      await clock.advance(0)
+      board.order({ sort: 'name' })
+    }
+    expect(namesIn({ sort: 'name' })).toEqual(['a', 'm', 'n', 'z'])
+    expect(namesIn({ sort: 'conflicts' })).toEqual(['a', 'm', 'n', 'z'])
+  })
+
   it('is ordered by lateness whatever waits, comes and goes', async () => {
     await start()
     const names = Array.from({ length: 12 }, (_, index) => `n${index}`)

@@ -27,8 +27,8 @@ import { createBoardOrder } from './board-order.ts'
  * scan per request. Reads are in memory and cheap; an order of 50,000 rows is a copy of an index, not a sort.
  */
 export interface InsightBoard extends ObservedInsights {
-  /** Keys in the order asked for; `asOf` is the revision it was taken at. */
-  order(filter: InsightFilter): { readonly keys: readonly ResourceKey[]; readonly asOf: number }
+  /** Keys in the order asked for, and the revisions it was taken at. */
+  order(filter: InsightFilter): { readonly keys: readonly ResourceKey[]; readonly asOf: number; readonly membersAsOf: number }
   /** Rows of the keys that exist, in the order given. */
   rows(keys: readonly ResourceKey[]): readonly InsightRow[]
   summary(): InsightSummary
@@ -37,6 +37,8 @@ export interface InsightBoard extends ObservedInsights {
   rejecting(): number
   total(): number
   revision(): number
+  /** Moves when rows came or went, and only then. */
+  membersRevision(): number
   /** Called with the key of each row that changed, came or went (rows() then tells which). */
   onChange(listener: (key: ResourceKey) => void, signal: AbortSignal): void
 
@@ -80,6 +82,7 @@ export function createInsightBoard({ store, clock, ledger, tempos }: InsightBoar
   const firstRead = Promise.withResolvers<void>()
   let wallAhead = clock.now() - clock.monotonic()
   let revision = 0
+  let membersRevision = 0
   let kept: Counts | undefined
 
   return {
@@ -90,6 +93,7 @@ export function createInsightBoard({ store, clock, ledger, tempos }: InsightBoar
     rejecting: () => counts().rejecting,
     total: () => entries.size,
     revision: () => revision,
+    membersRevision: () => membersRevision,
     onChange: (listener, signal) => topic.subscribe(listener, signal),
     run,
     ready: () => firstRead.promise,
@@ -173,6 +177,7 @@ export function createInsightBoard({ store, clock, ledger, tempos }: InsightBoar
     entries.delete(id)
     ledger.forget(key)
     revision++
+    membersRevision++
     topic.publish(key)
   }
 
@@ -221,6 +226,7 @@ export function createInsightBoard({ store, clock, ledger, tempos }: InsightBoar
     entries.set(id, entry)
     orders.add(entry)
     revision++
+    membersRevision++
     return entry
   }
 
@@ -249,7 +255,7 @@ export function createInsightBoard({ store, clock, ledger, tempos }: InsightBoar
       words.every((word) => entry.searchText.includes(word))
     const keys: ResourceKey[] = []
     for (const entry of orders.by(sort, rankBy(sort, moment))) if (fits(entry)) keys.push(entry.key)
-    return { keys, asOf: revision }
+    return { keys, asOf: revision, membersAsOf: membersRevision }
   }
 
   function rankBy(sort: InsightSort, moment: number): (entry: BoardEntry) => number {
@@ -258,7 +264,7 @@ export function createInsightBoard({ store, clock, ledger, tempos }: InsightBoar
         // Offline ones are judged by nothing: they come after all that are.
         return (entry) => (entry.online ? latenessOf(entry, moment) : -1)
       case 'name':
-        // Equals keep the order they came in, which is by name.
+        // Equals are ordered by it.
         return () => 0
       case 'lastWrite':
         return ({ modifiedAt }) => modifiedAt

@@ -43,4 +43,6 @@ interface InsightOrder {
   readonly keys: readonly Key[]
   /** The board's revision the order was taken at; `counters.insightsRevision` beyond it means a newer order can be had. */
   readonly asOf: number
+  /** The same of `counters.insightsMembersRevision`. */
+  readonly membersAsOf: number
 }
