@@ -1,18 +1,21 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { InsightRow } from '../../server/model/views.ts'
-import { openBrowserOn } from './open-browser.ts'
-import { type Product, startProduct, until } from './product.ts'
+import { type OpenBrowser, openBrowserOn } from './open-browser.ts'
+import { type Fleet, type Product, isSoWithin, startProduct, until } from './product.ts'
 import type { Report } from './report.ts'
+import { differencesOf } from './shown-rows.ts'
 
 const RESIDENTS = 20
 const VISITORS = 60
-/** RSS of a shorter run says nothing: the heap grows until it is worth collecting. */
-const RSS_TELLS_AFTER_MS = 15 * 60_000
+/** A shorter run says nothing: a heap grows until it is worth collecting. */
+const MEMORY_TELLS_AFTER_MS = 15 * 60_000
 /** Fewer than the data planes of one round. */
 const MOST_MORE_RESOURCES = 15
 const MOST_GROWTH = 1.05
 /** A list view, its rows and their formatting settle within the first quarter; after it this much is noise. */
 const MOST_PAGE_GROWTH = 1.1
+/** An untouched list takes its order again every few seconds, too. */
+const SETTLES_WITHIN_MS = 20_000
 const SETTINGS = { 'sink.dataplane.flushIntervalMs': 1_000, 'xds.deregistrationDelayMs': 1_000 }
 
 interface Snapshot {
@@ -31,7 +34,7 @@ export interface ChurnOptions {
 /** Data planes that were never there before come and go, again and again, while a few stay and a browser looks on. */
 export async function soakChurn({ durationMs, seed, withBrowser }: ChurnOptions, report: Report): Promise<void> {
   const product = await startProduct({ withPages: withBrowser })
-  const browser = withBrowser ? await openBrowserOn(`${product.url}/insights`) : undefined
+  const browser = withBrowser ? await openBrowserOn(`${product.url}/insights?sort=name`) : undefined
   try {
     await product.apply(SETTINGS)
     await product.startFleet({ dataplanes: RESIDENTS, seed })
@@ -50,21 +53,32 @@ export async function soakChurn({ durationMs, seed, withBrowser }: ChurnOptions,
       })
     } while (performance.now() < endAt)
     report.say(`${rounds} rounds of ${VISITORS} data planes that come and go`)
-    const after = await look()
-    const left = [
-      ...growthOf(before.sizes, after.sizes, 0),
-      // A timer or two of everyday work come and go; a timer per session would be hundreds.
-      ...growthOf(before.resources, after.resources, MOST_MORE_RESOURCES),
-    ]
-    report.hold(left.length === 0, 'nothing of departed sessions is left', left.join(', ') || 'nothing')
+    await holdSizes(before, look, report)
     holdMemory(samples, { durationMs, withBrowser }, report)
-    if (browser !== undefined) await holdRows(product, browser, report)
+    if (browser !== undefined) {
+      const visitors = await product.startFleet({ dataplanes: VISITORS, seed: seed + 2 + rounds })
+      await holdRows('with visitors', { product, browser }, report)
+      await leave(product, visitors)
+      await holdRows('when they are gone', { product, browser }, report)
+    }
     const { storeProblem } = await product.counters()
     report.hold(storeProblem === null, 'the store answers', storeProblem?.message ?? 'yes')
   } finally {
     await browser?.close()
     await product.stop()
   }
+}
+
+/** What the last departure left to be done (those who stay are told of it, at a pace of their own) is done within seconds. */
+async function holdSizes(before: Snapshot, look: () => Promise<Snapshot>, report: Report): Promise<void> {
+  let left: readonly string[] = []
+  const isKept = await isSoWithin(SETTLES_WITHIN_MS, async () => {
+    const after = await look()
+    // A timer or two of everyday work come and go; a timer per session would be hundreds.
+    left = [...growthOf(before.sizes, after.sizes, 0), ...growthOf(before.resources, after.resources, MOST_MORE_RESOURCES)]
+    return left.length === 0
+  })
+  report.hold(isKept, 'nothing of departed sessions is left', left.join(', ') || 'nothing')
 }
 
 function growthOf(before: Readonly<Record<string, number>>, after: Readonly<Record<string, number>>, most: number): readonly string[] {
@@ -74,7 +88,10 @@ function growthOf(before: Readonly<Record<string, number>>, after: Readonly<Reco
 
 /** One fleet comes, is seen, leaves, and is forgotten. */
 async function visit(product: Product, seed: number): Promise<void> {
-  const fleet = await product.startFleet({ dataplanes: VISITORS, seed })
+  await leave(product, await product.startFleet({ dataplanes: VISITORS, seed }))
+}
+
+async function leave(product: Product, fleet: Fleet): Promise<void> {
   await fleet.stop()
   await until('the visitors are gone', async () => {
     const { sizes } = await product.call<Snapshot>('debug.snapshot')
@@ -103,25 +120,25 @@ function holdMemory(
     return { early, late, growth: late / early, text: `${toMb(early)} -> ${toMb(late)} MB` }
   }
   const rss = growth((sample) => sample.rss)
-  const isLong = durationMs >= RSS_TELLS_AFTER_MS
-  if (isLong) report.hold(rss.growth < MOST_GROWTH, 'RSS grows by less than 5 % after the first quarter', rss.text)
-  else report.say(`  RSS ${rss.text} (held from ${RSS_TELLS_AFTER_MS / 60_000} minutes on)`)
-  if (!withBrowser) return
   const page = growth((sample) => sample.pageHeap)
-  report.hold(page.growth < MOST_PAGE_GROWTH, "the page's heap is flat after the first quarter", page.text)
+  if (durationMs < MEMORY_TELLS_AFTER_MS)
+    return report.say(`  RSS ${rss.text}, the page's heap ${page.text} (held from ${MEMORY_TELLS_AFTER_MS / 60_000} minutes on)`)
+  report.hold(rss.growth < MOST_GROWTH, 'RSS grows by less than 5 % after the first quarter', rss.text)
+  if (withBrowser) report.hold(page.growth < MOST_PAGE_GROWTH, "the page's heap is flat after the first quarter", page.text)
 }
 
-/** What the page shows against what the store has. */
-async function holdRows(product: Product, browser: Awaited<ReturnType<typeof openBrowserOn>>, report: Report): Promise<void> {
-  const { items } = await product.call<{ items: InsightRow[] }>('insights.list', { limit: 1000 })
-  const stored = new Set(items.map(({ subject }) => subject.name))
-  const shown = await browser.namesShown()
-  const wrong = shown.filter((name) => !stored.has(name))
-  report.hold(
-    shown.length > 0 && wrong.length === 0,
-    'rows on screen are those of the store',
-    `${shown.length} shown, ${wrong.length} wrong`,
-  )
+/** What the page shows against what the store has, as soon as the last changes have reached it. */
+async function holdRows(when: string, { product, browser }: { product: Product; browser: OpenBrowser }, report: Report): Promise<void> {
+  let found: readonly string[] = []
+  let total = 0
+  const areSame = async () => {
+    const { now, items } = await product.call<{ now: number; items: InsightRow[] }>('insights.list', { sort: 'name', limit: 1000 })
+    total = items.length
+    found = differencesOf(await browser.rowsShown(), items, now)
+    return found.length === 0
+  }
+  const isKept = await isSoWithin(SETTLES_WITHIN_MS, areSame)
+  report.hold(isKept, `the page shows what is stored ${when}`, isKept ? `${total} rows` : found.slice(0, 5).join('; '))
 }
 
 function median(values: readonly number[]): number {

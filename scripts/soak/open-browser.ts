@@ -1,21 +1,19 @@
 import { chromium } from '@playwright/test'
+import { columns } from '../../components/insights/columns.ts'
 import { findChromium } from '../../e2e/chromium.ts'
+import type { ShownRows } from './shown-rows.ts'
 
-/** One page that is left open. */
+/** One page with the list of insights that is left open: nobody touches it. */
 export interface OpenBrowser {
   /** Bytes of its JavaScript heap that are really in use. */
   heapUsed(): Promise<number>
-  /** The names of the rows on screen, in the newest order. */
-  namesShown(): Promise<readonly string[]>
+  rowsShown(): Promise<ShownRows>
   close(): Promise<void>
 }
 
-/** Settles what is on its way to the screen. */
-const SETTLE_MS = 2_000
-
 export async function openBrowserOn(url: string): Promise<OpenBrowser> {
   const browser = await chromium.launch({ executablePath: await findChromium(), args: ['--no-sandbox'] })
-  const page = await browser.newPage()
+  const page = await browser.newPage({ viewport: { width: 1400, height: 1400 } })
   const devtools = await page.context().newCDPSession(page)
   await page.goto(url)
   return {
@@ -23,14 +21,18 @@ export async function openBrowserOn(url: string): Promise<OpenBrowser> {
       await devtools.send('HeapProfiler.collectGarbage')
       return (await devtools.send('Runtime.getHeapUsage')).usedSize
     },
-    async namesShown() {
-      await page.waitForTimeout(SETTLE_MS)
-      const newOrder = page.getByRole('button', { name: /refresh order/ })
-      if (await newOrder.isVisible()) await newOrder.click()
-      await page.waitForTimeout(SETTLE_MS)
-      const rows = await page.locator('[role=grid] [role=row]:has([role=gridcell])').all()
-      return Promise.all(rows.map((row) => row.getByRole('gridcell').nth(1).innerText()))
-    },
+    rowsShown: () =>
+      page.getByRole('grid', { name: 'Insights' }).evaluate(
+        (grid, ids) => {
+          const rows = [...grid.querySelectorAll('[role=row]:has([role=gridcell])')].map((row) => ({
+            // The header is the first.
+            place: Number(row.ariaRowIndex) - 1,
+            texts: Object.fromEntries([...row.querySelectorAll('[role=gridcell]')].map((cell, index) => [ids[index]!, cell.textContent])),
+          }))
+          return { total: Number(grid.ariaRowCount) - 1, rows: rows.toSorted((a, b) => a.place - b.place) }
+        },
+        columns.map(({ id }) => id),
+      ),
     close: () => browser.close(),
   }
 }

@@ -91,14 +91,21 @@ export async function startProduct({ preload = [], flags = [], withPages = false
   return product
 }
 
+/** Asks again and again until it is so, or the time is up. */
+export async function isSoWithin(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
+  const endAt = performance.now() + ms
+  for (;;) {
+    if (await isSo()) return true
+    if (performance.now() > endAt) return false
+    await wait(50)
+  }
+}
+
 /** Asks again and again until it is so; throws when it is not within `withinMs`. Gives how long it took. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<number> {
   const startedAt = performance.now()
-  for (;;) {
-    if (await isSo()) return performance.now() - startedAt
-    if (performance.now() - startedAt > withinMs) throw new Error(`not within ${withinMs / 1000} s: ${what}`)
-    await wait(50)
-  }
+  if (!(await isSoWithin(withinMs, isSo))) throw new Error(`not within ${withinMs / 1000} s: ${what}`)
+  return performance.now() - startedAt
 }
 
 function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
