@@ -20,7 +20,7 @@ export const viewport: Viewport = { colorScheme: 'light dark', width: 'device-wi
 export default async function RootLayout({ children }: { readonly children: ReactNode }) {
   await connection()
   // From this process's memory: it takes no longer than the first byte does anyway.
-  const first = await getQueryClient().fetchQuery(getTrpc().overview.counters.queryOptions())
+  const first = await getQueryClient().fetchQuery(getTrpc().overview.glance.queryOptions())
   const nonce = nonceOf((await headers()).get('content-security-policy'))
   return (
     <html lang="en" suppressHydrationWarning>

@@ -13,11 +13,13 @@ export default function OverviewPage() {
   )
 }
 
-/** The counters came with the frame of the page; this is what does not move with the feed. */
 async function Prefetched() {
   const trpc = getTrpc()
   const queryClient = getQueryClient()
-  const { demo } = await queryClient.fetchQuery(trpc.instances.self.queryOptions())
+  const [{ demo }] = await Promise.all([
+    queryClient.fetchQuery(trpc.instances.self.queryOptions()),
+    queryClient.prefetchQuery(trpc.overview.counters.queryOptions()),
+  ])
   if (demo) await queryClient.prefetchQuery(trpc.demo.list.queryOptions())
   return (
     <Hydrate>

@@ -109,6 +109,24 @@ test('fourteen tabs of one browser are all live', async ({ browser, baseURL }) =
   await context.close()
 })
 
+test('all counters come while a page draws them, and no longer', async ({ page }) => {
+  const kinds: string[] = []
+  page.on('websocket', (socket) =>
+    socket.on('framereceived', ({ payload }) => {
+      if (/"(counters|glance)":?/.test(String(payload))) kinds.push(String(payload).includes('"strips"') ? 'all' : 'glance')
+    }),
+  )
+  await page.goto('/insights')
+  await expect.poll(() => kinds.length).toBeGreaterThan(2)
+  expect(new Set(kinds)).toEqual(new Set(['glance']))
+  const pages = page.getByRole('navigation', { name: 'Pages' })
+  await pages.getByRole('link', { name: 'Overview' }).click()
+  await expect.poll(() => kinds.at(-1)).toBe('all')
+  await expect(page.getByText(/DataplaneInsight/).first()).toBeVisible()
+  await pages.getByRole('link', { name: 'Streams' }).click()
+  await expect.poll(() => kinds.slice(-2)).toEqual(['glance', 'glance'])
+})
+
 test('nothing was rejected that nobody looked at', async ({ tidewatch }) => {
   expect(await (await fetch(`${tidewatch.url}/metrics`)).text()).toContain('tidewatch_unhandled_rejections_total 0')
 })

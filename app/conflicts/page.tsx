@@ -28,6 +28,7 @@ async function Prefetched({ view }: { readonly view: ConflictsView }) {
   const queryClient = getQueryClient()
   const [{ keys }] = await Promise.all([
     queryClient.fetchQuery(trpc.insights.order.queryOptions(hotOrder)),
+    queryClient.prefetchQuery(trpc.overview.counters.queryOptions()),
     queryClient.prefetchQuery(trpc.conflicts.matrix.queryOptions(matrixInput(view.span))),
   ])
   await queryClient.prefetchQuery(trpc.insights.rows.queryOptions({ keys: keys.slice(0, HOT) }))

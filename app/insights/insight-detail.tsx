@@ -7,7 +7,7 @@ import { DetailFrame } from '../../components/insights/detail-frame.tsx'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import type { InsightDetail, InsightRow, Key } from '../../server/model/views.ts'
-import { useCounters, useNow, useRow } from '../live/use-live.ts'
+import { useGlance, useNow, useRow } from '../live/use-live.ts'
 import { useTRPC } from '../trpc-client.tsx'
 import { codeOf, problemText } from './problem-text.ts'
 import { useOnChange } from './use-on-change.ts'
@@ -31,7 +31,7 @@ export function InsightDetailPanel({ insightKey, onClose }: { readonly insightKe
   const slot = useRow(insightKey)
   useOnChange(signatureOf(slot?.row), () => void query.refetch(), REREAD_MS)
   const peer = usePeer(query.data)
-  const storeProblem = useCounters((counters) => counters.storeProblem)
+  const storeProblem = useGlance((glance) => glance.storeProblem)
   // Counts down to the next flush.
   const now = useNow(250)
   const frame = useRef<HTMLElement>(null)

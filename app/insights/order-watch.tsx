@@ -4,7 +4,7 @@ import { useEffect, useEffectEvent } from 'react'
 import { autoRefreshMs, type InsightOrder, orderNewsOf } from '../../components/insights/insight-order.ts'
 import { OrderPill } from '../../components/insights/order-pill.tsx'
 import type { InsightFilter } from '../../server/model/views.ts'
-import { useCounters } from '../live/use-live.ts'
+import { useGlance } from '../live/use-live.ts'
 
 export interface OrderWatchProps {
   readonly filter: InsightFilter
@@ -26,9 +26,9 @@ export interface OrderWatchProps {
  * does, a list at its top takes its order again by itself, so that a page on a wall shows the worst first.
  */
 export function OrderWatch({ filter, order, isUntouched, isFetching, takenAt, problem, onRefresh, onAutoRefresh }: OrderWatchProps) {
-  const revision = useCounters(({ insightsRevision }) => insightsRevision)
-  const membersRevision = useCounters(({ insightsMembersRevision }) => insightsMembersRevision)
-  const total = useCounters(({ insightsTotal }) => insightsTotal)
+  const revision = useGlance(({ insightsRevision }) => insightsRevision)
+  const membersRevision = useGlance(({ insightsMembersRevision }) => insightsMembersRevision)
+  const total = useGlance(({ insightsTotal }) => insightsTotal)
   const news = orderNewsOf({ filter, order, revision, membersRevision, total })
   const isDue = news !== undefined && isUntouched && !isFetching
   const refresh = useEffectEvent(onAutoRefresh)

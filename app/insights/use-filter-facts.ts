@@ -3,12 +3,12 @@
 import { useMemo } from 'react'
 import { type Freshness, freshnessLevels } from '../../server/model/freshness.ts'
 import type { InsightSummary } from '../../server/model/views.ts'
-import { useCounters } from '../live/use-live.ts'
+import { useGlance } from '../live/use-live.ts'
 
-/** What the filters offer and count, from the live counters. */
+/** What the filters offer and count, live. */
 export function useFilterFacts(type: string | null, meshes: readonly string[]) {
-  const summary = useCounters((counters) => counters.summary)
-  const rejecting = useCounters((counters) => counters.rejecting)
+  const summary = useGlance((glance) => glance.summary)
+  const rejecting = useGlance((glance) => glance.rejecting)
   return useMemo(
     () => ({
       counts: countsOf(summary, type),

@@ -1,18 +1,27 @@
 'use client'
 
+import { useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { NowProvider, type NowSource } from '../../components/now.tsx'
-import { useTRPCClient } from '../trpc-client.tsx'
-import { createLiveStore, type FirstCounters, type LiveStore } from './live-store.ts'
+import { countersOf } from '../../server/model/live-frames.ts'
+import type { Counters } from '../../server/model/views.ts'
+import { useTRPC, useTRPCClient } from '../trpc-client.tsx'
+import { createLiveStore, type FirstGlance, type LiveStore } from './live-store.ts'
 import { createLiveSubscription, type LiveSubscription } from './live-subscription.ts'
 import { createTicker, monotonicNow, type Ticker } from './ticker.ts'
 
 interface Live {
-  readonly first: FirstCounters
+  readonly first: FirstGlance
   readonly store: LiveStore
   readonly subscription: LiveSubscription
   readonly ticker: Ticker
   readonly nowSource: NowSource
+}
+
+/** What `overview.counters` answers. */
+interface AllCounters {
+  readonly now: number
+  readonly counters: Counters
 }
 
 const LiveContext = createContext<Live | undefined>(undefined)
@@ -24,9 +33,11 @@ export function useLive(): Live {
 }
 
 /** One subscription for the whole tab, whatever page is open. */
-export function LiveProvider({ first, children }: { readonly first: FirstCounters; readonly children: ReactNode }) {
+export function LiveProvider({ first, children }: { readonly first: FirstGlance; readonly children: ReactNode }) {
   const client = useTRPCClient()
-  const [live] = useState(() => createLive(client, first))
+  const queryClient = useQueryClient()
+  const countersKey = useTRPC().overview.counters.queryKey()
+  const [live] = useState(() => createLive(client, first, (value) => queryClient.setQueryData<AllCounters>(countersKey, value)))
   useEffect(() => {
     live.subscription.start()
     return () => live.subscription.stop()
@@ -38,7 +49,7 @@ export function LiveProvider({ first, children }: { readonly first: FirstCounter
   )
 }
 
-function createLive(client: ReturnType<typeof useTRPCClient>, first: FirstCounters): Live {
+function createLive(client: ReturnType<typeof useTRPCClient>, first: FirstGlance, onCounters: (value: AllCounters) => void): Live {
   const store = createLiveStore(first, monotonicNow)
   const ticker = createTicker()
   const subscription = createLiveSubscription({
@@ -53,7 +64,11 @@ function createLive(client: ReturnType<typeof useTRPCClient>, first: FirstCounte
       })
       return unsubscribe
     },
-    onFrame: store.take,
+    onFrame(frame, scope) {
+      store.take(frame, scope)
+      const counters = countersOf(frame)
+      if (counters !== undefined) onCounters({ now: frame.now, counters })
+    },
     onLost: store.lose,
     later(run, ms) {
       const timer = setTimeout(run, ms)

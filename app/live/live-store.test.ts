@@ -1,25 +1,35 @@
 import { describe, expect, it } from 'vitest'
-import type { Counters, InsightRow, Key } from '../../server/model/views.ts'
+import type { Counters, CountersGlance, InsightRow, Key } from '../../server/model/views.ts'
 import { createLiveStore } from './live-store.ts'
 
-const counters = (insightsTotal: number) => ({ insightsTotal }) as Counters
+const glance = (insightsTotal: number) => ({ insightsTotal }) as CountersGlance
+const counters = (insightsTotal: number) => glance(insightsTotal) as Counters
 const key = (name: string): Key => ({ type: 'DataplaneInsight', mesh: 'default', name })
 const row = (name: string) => ({ key: key(name) }) as InsightRow
 
 function createPage() {
   let monotonic = 1_000
-  const store = createLiveStore({ now: 50_000, counters: counters(1) }, () => monotonic)
+  const store = createLiveStore({ now: 50_000, glance: glance(1) }, () => monotonic)
   return { store, pass: (ms: number) => (monotonic += ms) }
 }
 
 describe('the live store of a tab', () => {
   it('shows what came with the page until the feed has begun', () => {
     const { store } = createPage()
-    expect(store.counters()).toEqual(counters(1))
+    expect(store.glance()).toEqual(glance(1))
     expect(store.status()).toEqual({ kind: 'connecting' })
-    store.take({ kind: 'snapshot', now: 50_000, counters: counters(2) }, [])
-    expect(store.counters()).toEqual(counters(2))
+    store.take({ kind: 'snapshot', now: 50_000, glance: glance(2) }, [])
+    expect(store.glance()).toEqual(glance(2))
     expect(store.status()).toEqual({ kind: 'live', ageMs: 0 })
+  })
+
+  it('shows all counters at a glance too, and keeps what it has when a snapshot is without', () => {
+    const { store } = createPage()
+    store.take({ kind: 'snapshot', now: 50_000, counters: counters(2) }, [])
+    expect(store.glance()).toEqual(counters(2))
+    store.take({ kind: 'upsert', now: 50_000, key: 'counters', value: counters(3) }, [])
+    store.take({ kind: 'snapshot', now: 50_000 }, [])
+    expect(store.glance()).toEqual(counters(3))
   })
 
   it('takes what a snapshot of its scope leaves out for gone, and nothing outside of the scope', () => {
@@ -59,12 +69,12 @@ describe('the live store of a tab', () => {
   it('tells each listener what is its own, until it leaves', () => {
     const { store } = createPage()
     const heard: string[] = []
-    const ends = [store.subscribeCounters(() => heard.push('counters')), store.subscribeStatus(() => heard.push('status'))]
+    const ends = [store.subscribeGlance(() => heard.push('glance')), store.subscribeStatus(() => heard.push('status'))]
     store.take({ kind: 'tick', now: 50_000 }, [])
-    store.take({ kind: 'upsert', now: 50_000, key: 'counters', value: counters(3) }, [])
+    store.take({ kind: 'upsert', now: 50_000, key: 'glance', value: glance(3) }, [])
     store.lose()
     store.lose()
-    expect(heard).toEqual(['status', 'status', 'counters', 'status'])
+    expect(heard).toEqual(['status', 'status', 'glance', 'status'])
     for (const end of ends) end()
     store.take({ kind: 'upsert', now: 50_000, key: 'counters', value: counters(4) }, [])
     expect(heard).toHaveLength(4)

@@ -1,46 +1,46 @@
 import { isLinkFrame } from '../../server/model/live-frames.ts'
 import { toKeyString } from '../../server/model/resource.ts'
-import type { Counters, InsightRow, Key, LiveFrame } from '../../server/model/views.ts'
+import type { CountersGlance, InsightRow, Key, LiveFrame } from '../../server/model/views.ts'
 import { createLiveRows, type LiveRows } from './live-rows.ts'
 import { type LiveFacts, type LiveStatus, liveStatusAt, STALE_AFTER_MS } from './live-status.ts'
 import { type ClockOffset, nextClockOffset } from './server-clock.ts'
 
 /** What the page itself brought, drawn until the feed has begun. */
-export interface FirstCounters {
+export interface FirstGlance {
   readonly now: number
-  readonly counters: Counters
+  readonly glance: CountersGlance
 }
 
-/** All that is live in a tab: the counters, the rows, the server's clock and how current they are. */
+/** What every page shows live: the counters at a glance, the rows, the server's clock and how current they are. */
 export interface LiveStore {
   readonly rows: LiveRows
   /** A frame of a subscription whose scope was `scope`: of a snapshot, what is not in it is not there any more. */
   take(frame: LiveFrame, scope: readonly Key[]): void
   /** The connection was lost, or is being made again. */
   lose(): void
-  counters(): Counters
+  glance(): CountersGlance
   status(): LiveStatus
   /** Epoch ms by the server's clock. Stands still while nothing arrives: what is not known to go on is not shown to age. */
   now(): number
   /** When the last frame was sent, by the server's clock; when the page was made before the first. */
   lastNewsAt(): number
-  subscribeCounters(listener: () => void): () => void
+  subscribeGlance(listener: () => void): () => void
   /** Told when the facts behind the status change; time alone changes it too. */
   subscribeStatus(listener: () => void): () => void
 }
 
-export function createLiveStore(first: FirstCounters, monotonicNow: () => number): LiveStore {
+export function createLiveStore(first: FirstGlance, monotonicNow: () => number): LiveStore {
   const rows = createLiveRows()
-  const countersListeners = new Set<() => void>()
+  const glanceListeners = new Set<() => void>()
   const statusListeners = new Set<() => void>()
   const startedAt = monotonicNow()
-  let counters = first.counters
+  let glance = first.glance
   let offset: ClockOffset = first.now - startedAt
   let facts: LiveFacts = { lastFrameAt: undefined, isLost: false }
 
-  function takeCounters(value: Counters) {
-    counters = value
-    tell(countersListeners)
+  function takeGlance(value: CountersGlance) {
+    glance = value
+    tell(glanceListeners)
   }
 
   function takeSnapshot(items: readonly InsightRow[], scope: readonly Key[]) {
@@ -60,15 +60,15 @@ export function createLiveStore(first: FirstCounters, monotonicNow: () => number
     rows,
     take(frame, scope) {
       arrived(frame.now)
-      // Of links this page shows the counters alone.
+      // Of links this page shows how many there are, and how they are.
       if (isLinkFrame(frame)) return
       switch (frame.kind) {
         case 'snapshot':
-          if (frame.counters !== undefined) takeCounters(frame.counters)
+          takeGlance(frame.counters ?? frame.glance ?? glance)
           if (frame.insights !== undefined) takeSnapshot(frame.insights, scope)
           return
         case 'upsert':
-          if (frame.key === 'counters') takeCounters(frame.value)
+          if (frame.key === 'counters' || frame.key === 'glance') takeGlance(frame.value)
           else rows.put([frame.value])
           return
         case 'remove':
@@ -83,11 +83,11 @@ export function createLiveStore(first: FirstCounters, monotonicNow: () => number
       facts = { ...facts, isLost: true }
       tell(statusListeners)
     },
-    counters: () => counters,
+    glance: () => glance,
     status: () => liveStatusAt(facts, monotonicNow()),
     now: () => offset + Math.min(monotonicNow(), (facts.lastFrameAt ?? startedAt) + STALE_AFTER_MS),
     lastNewsAt: () => offset + (facts.lastFrameAt ?? startedAt),
-    subscribeCounters: (listener) => join(countersListeners, listener),
+    subscribeGlance: (listener) => join(glanceListeners, listener),
     subscribeStatus: (listener) => join(statusListeners, listener),
   }
 }

@@ -42,17 +42,34 @@ function createTab() {
 }
 
 describe('the one subscription of a tab', () => {
-  it('follows the counters, and the rows on screen once they have settled', () => {
+  it('follows the counters at a glance, and the rows on screen once they have settled', () => {
     const tab = createTab()
     tab.subscription.start()
     tab.subscription.start()
-    expect(tab.opened.map(({ scope }) => scope)).toEqual([{ counters: true }])
+    expect(tab.opened.map(({ scope }) => scope)).toEqual([{ counters: 'glance' }])
     tab.subscription.setRows([key('a')])
     tab.subscription.setRows([key('b')])
     tab.subscription.setRows([key('b')])
     expect(tab.opened).toHaveLength(1)
     tab.pass()
-    expect(tab.open().map(({ scope }) => scope)).toEqual([{ counters: true, insights: [key('b')] }])
+    expect(tab.open().map(({ scope }) => scope)).toEqual([{ counters: 'glance', insights: [key('b')] }])
+    tab.subscription.stop()
+  })
+
+  it('follows all counters while somebody shows them, from one page that does to the next without a change', () => {
+    const tab = createTab()
+    const leaveOverview = tab.subscription.followCounters()
+    tab.subscription.start()
+    const leaveSinks = tab.subscription.followCounters()
+    leaveOverview()
+    expect(tab.timers.size).toBe(0)
+    expect(tab.opened.map(({ scope }) => scope)).toEqual([{ counters: true }])
+    leaveSinks()
+    tab.pass()
+    expect(tab.open().map(({ scope }) => scope)).toEqual([{ counters: 'glance' }])
+    tab.subscription.followCounters()
+    tab.pass()
+    expect(tab.open().map(({ scope }) => scope)).toEqual([{ counters: true }])
     tab.subscription.stop()
   })
 

@@ -11,7 +11,7 @@ export interface LiveSubscriptionDeps {
 }
 
 export interface LiveScope {
-  readonly counters: true
+  readonly counters: true | 'glance'
   readonly insights?: Key[]
 }
 
@@ -21,26 +21,30 @@ export interface LiveListeners {
   onEnd(): void
 }
 
-/** The one subscription of a tab: to the counters, and to the rows on screen. */
+/** The one subscription of a tab: to the counters, all or at a glance, and to the rows on screen. */
 export interface LiveSubscription {
+  /** All counters, until what it returns is called: somebody shows them. */
+  followCounters(): () => void
   /** The rows on screen from now on: told to the server when they have settled. */
   setRows(keys: readonly Key[]): void
   start(): void
   stop(): void
 }
 
-/** Scrolling on asks for nothing; resting on a place soon does. */
+/** Scrolling on asks for nothing, resting on a place soon does; from one page with counters to the next changes nothing. */
 const SETTLE_MS = 120
 /** Opened again after the server has ended it: it stops, or has too many. */
 const REOPEN_MS = 1_000
 
 /**
  *   idle -- start --> open -- ended by the server --> waiting REOPEN_MS --> open
- *                      \___ other rows, settled ___> open with the new scope, then the old one ends
+ *                      \___ another scope, settled ___> open with the new scope, then the old one ends
  */
 export function createLiveSubscription(deps: LiveSubscriptionDeps): LiveSubscription {
   let isStarted = false
   let rows: readonly Key[] = []
+  /** Who shows all counters. */
+  let followers = 0
   let end: (() => void) | undefined
   let cancelTimer: (() => void) | undefined
 
@@ -51,7 +55,7 @@ export function createLiveSubscription(deps: LiveSubscriptionDeps): LiveSubscrip
     const scope = rows
     let isMine = true
     const endNew = deps.open(
-      { counters: true, ...(scope.length > 0 && { insights: [...scope] }) },
+      { counters: followers > 0 ? true : 'glance', ...(scope.length > 0 && { insights: [...scope] }) },
       {
         onFrame(frame) {
           if (isMine) deps.onFrame(frame, scope)
@@ -76,14 +80,25 @@ export function createLiveSubscription(deps: LiveSubscriptionDeps): LiveSubscrip
     before?.()
   }
 
+  /** With another scope, once that has settled. */
+  function openSoon() {
+    // While it waits to be opened again, it will be with the scope of then.
+    if (!isStarted || end === undefined) return
+    cancelTimer?.()
+    cancelTimer = deps.later(open, SETTLE_MS)
+  }
+
   return {
+    followCounters() {
+      if (++followers === 1) openSoon()
+      return () => {
+        if (--followers === 0) openSoon()
+      }
+    },
     setRows(keys) {
       if (isSameList(keys, rows)) return
       rows = keys
-      // While it waits to be opened again, it will be with these.
-      if (!isStarted || end === undefined) return
-      cancelTimer?.()
-      cancelTimer = deps.later(open, SETTLE_MS)
+      openSoon()
     },
     start() {
       if (isStarted) return

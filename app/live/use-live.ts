@@ -1,23 +1,20 @@
 'use client'
 
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
-import type { Counters, InsightRow, Key } from '../../server/model/views.ts'
+import type { CountersGlance, InsightRow, Key } from '../../server/model/views.ts'
 import { useLive } from './live-provider.tsx'
 import type { RowSlot } from './live-rows.ts'
 import type { LiveStatus } from './live-status.ts'
 
 export { useNow } from '../../components/now.tsx'
 
-/** What every page shows at a glance, live; what came with the page until the feed has begun. */
-export function useCounters(): Counters
-/** A part of it: renders when that part is another value. */
-export function useCounters<T>(select: (counters: Counters) => T): T
-export function useCounters<T>(select?: (counters: Counters) => T): Counters | T {
+/** A part of what every page shows, live; of what came with the page until the feed has begun. Renders when that part is another value. */
+export function useGlance<T>(select: (glance: CountersGlance) => T): T {
   const { store, first } = useLive()
   return useSyncExternalStore(
-    store.subscribeCounters,
-    () => (select === undefined ? store.counters() : select(store.counters())),
-    () => (select === undefined ? first.counters : select(first.counters)),
+    store.subscribeGlance,
+    () => select(store.glance()),
+    () => select(first.glance),
   )
 }
 

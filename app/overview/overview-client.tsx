@@ -12,7 +12,7 @@ import { Panel } from '../../components/ui/panel.tsx'
 import type { Freshness } from '../../server/model/freshness.ts'
 import { insightsHref } from '../insights/insights-href.ts'
 import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
-import { useCounters } from '../live/use-live.ts'
+import { useCounters } from '../live/use-counters.ts'
 import { useTRPC } from '../trpc-client.tsx'
 
 /** What most who look at this page never see is no part of its first load. */
@@ -21,13 +21,13 @@ const DemoPanel = lazy(() => import('./demo-panel.tsx').then((file) => ({ defaul
 
 export function OverviewClient() {
   const trpc = useTRPC()
-  const counters = useCounters()
+  const counters = useCounters((all) => all)
   const { data: self, refetch } = useSuspenseQuery(trpc.instances.self.queryOptions())
   // Whoever answers after a silence may be another process, on other ports.
   useWhenLiveAgain(() => void refetch())
   return (
     <div className="flex flex-col gap-3">
-      <ProblemList problems={problemsOf(counters)} hrefOf={hrefOfProblem} />
+      <ProblemList problems={problemsOf(counters, counters.strips)} hrefOf={hrefOfProblem} />
       {counters.insightsTotal === 0 ? (
         <Panel title="Freshness" className="live-values">
           <Suspense fallback={null}>

@@ -3,14 +3,14 @@
 import Link from 'next/link'
 import { usePathname } from 'next/navigation'
 import { problemsOf } from '../../components/overview/problems.ts'
-import { useCounters } from '../live/use-live.ts'
+import { useGlance } from '../live/use-live.ts'
 import { destinationOf, destinations } from './destinations.ts'
 import { OperatorButton } from './operator-button.tsx'
 
 export function Navigation({ onNavigate }: { readonly onNavigate?: () => void }) {
   const here = destinationOf(usePathname())
-  const problems = useCounters((counters) => problemsOf(counters).length)
-  const troubled = useCounters(({ links }) => links.byHealth.degraded + links.byHealth.unhealthy)
+  const problems = useGlance((glance) => problemsOf(glance).length)
+  const troubled = useGlance(({ links }) => links.byHealth.degraded + links.byHealth.unhealthy)
   return (
     <div className="flex h-full flex-col">
       <p className="flex items-center gap-2 px-2.5 pt-1 pb-4 text-[0.95rem] font-semibold tracking-tight">

@@ -2,7 +2,7 @@
 
 import { type KeyboardEvent, useId, useState } from 'react'
 import { Dialog } from '../../components/ui/dialog.tsx'
-import { useCounters } from '../live/use-live.ts'
+import { useGlance } from '../live/use-live.ts'
 import { useHeldNavigation } from './held-navigation.tsx'
 import type { DialogState } from './lazy-dialogs.tsx'
 import { paletteEntries } from './palette-entries.ts'
@@ -20,7 +20,7 @@ function PaletteList({ onDone }: { readonly onDone: () => void }) {
   const id = useId()
   const [typed, setTyped] = useState('')
   const [active, setActive] = useState(0)
-  const sinks = useCounters((counters) => counters.sinks.map(({ name }) => name).join('\n'))
+  const sinks = useGlance((glance) => glance.sinks.map(({ name }) => name).join('\n'))
   const entries = paletteEntries(typed, sinks === '' ? [] : sinks.split('\n'))
   const index = Math.min(active, entries.length - 1)
 

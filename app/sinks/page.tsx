@@ -8,12 +8,11 @@ import { SinksClient } from './sinks-client.tsx'
 
 export const metadata = { title: 'Sinks' }
 
-/** The sinks themselves are in the counters, which came with the frame of the page. */
 export default function SinksPage() {
   return (
     <div className="flex flex-col gap-3">
       <Suspense fallback={<Skeleton lines={8} label="the sinks" />}>
-        <SinksClient />
+        <PrefetchedSinks />
       </Suspense>
       <Suspense
         fallback={
@@ -22,13 +21,22 @@ export default function SinksPage() {
           </Panel>
         }
       >
-        <Prefetched />
+        <PrefetchedChanges />
       </Suspense>
     </div>
   )
 }
 
-async function Prefetched() {
+async function PrefetchedSinks() {
+  await getQueryClient().prefetchQuery(getTrpc().overview.counters.queryOptions())
+  return (
+    <Hydrate>
+      <SinksClient />
+    </Hydrate>
+  )
+}
+
+async function PrefetchedChanges() {
   await getQueryClient().prefetchQuery(getTrpc().settings.history.queryOptions({ limit: CHANGES_READ }))
   return (
     <Hydrate>

@@ -3,7 +3,7 @@
 import { parseAsString, useQueryState } from 'nuqs'
 import { SinkCard } from '../../components/sinks/sink-card.tsx'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
-import { useCounters } from '../live/use-live.ts'
+import { useCounters } from '../live/use-counters.ts'
 import { TunePanel } from './tune-panel.tsx'
 
 /** Every sink of this instance, and the form of the one that is being tuned: which one is in the URL. */

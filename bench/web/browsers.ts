@@ -1,13 +1,13 @@
 import { WebSocket } from 'ws'
 
-/** Pages that are open: each follows the counters and forty rows of its own. What it returns closes them. */
+/** Pages that are open: each on Insights, with forty rows of its own. What it returns closes them. */
 export async function openBrowsers(url: string, count: number): Promise<() => void> {
   const { keys } = await get<{ keys: object[] }>(url, 'insights.order', { sort: 'name' })
   const sockets = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const socket = new WebSocket(`${url.replace('http', 'ws')}/api/trpc`, { origin: url })
       await new Promise((resolve) => socket.once('open', resolve))
-      const input = { counters: true, insights: keys.slice(index * 40, index * 40 + 40) }
+      const input = { counters: 'glance', insights: keys.slice(index * 40, index * 40 + 40) }
       socket.send(JSON.stringify({ id: 1, method: 'subscription', params: { path: 'live', input } }))
       return socket
     }),

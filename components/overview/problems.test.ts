@@ -17,7 +17,15 @@ const well: Pick<
   zones: { online: 2, syncing: 0, rejecting: 0 },
   eventLoopLagMs: { p50: 1, p99: 12 },
 }
-const problems = (wrong: Partial<typeof well>) => problemsOf({ ...well, ...wrong } as Counters)
+const problems = (wrong: Partial<typeof well>) => {
+  const counters = countersOf(wrong)
+  return problemsOf(counters, counters.strips)
+}
+
+function countersOf(wrong: Partial<typeof well>): Counters {
+  const { strips, ...others } = { ...well, ...wrong }
+  return { ...others, strips, summary: Object.fromEntries(strips.map(({ type, counts }) => [type, counts])) } as unknown as Counters
+}
 
 function links(byHealth: Partial<LinkCounts['byHealth']>, worst: LinkCounts['worst']): LinkCounts {
   return { total: 7, byHealth: { healthy: 7, degraded: 0, unhealthy: 0, paused: 0, ...byHealth }, worst } as LinkCounts
@@ -74,6 +82,10 @@ describe('what is wrong', () => {
     expect(problems({ links: links({ unhealthy: 3 }, unhealthy) })).toMatchObject([
       { title: '3 of 7 links are in trouble, edge/nodes above all', evidence: 'its endpoint is down. It is tried again until it works.' },
     ])
+  })
+
+  it('is counted without its evidence too', () => {
+    expect(problemsOf(countersOf({ strips: [strip({ stale: 2 }, 48_000)] }))).toHaveLength(1)
   })
 
   it('leads to the insights of that level', () => {

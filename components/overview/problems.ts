@@ -1,5 +1,5 @@
 import type { LinkCounts } from '../../server/model/link-row.ts'
-import type { Counters } from '../../server/model/views.ts'
+import type { CountersGlance, FreshnessStrip } from '../../server/model/views.ts'
 import { formatQuantity, formatSpan } from '../format.ts'
 
 /** Something an operator should know before anything else, in a sentence with its evidence. */
@@ -22,9 +22,12 @@ export type ProblemPlace =
 /** A loop this late at its worst makes every due time as late. */
 const LOOP_LATE_MS = 200
 
-/** The gravest first; empty when all is well. What is only late, or rejects by itself, is a matter of the page below, not of its head. */
-export function problemsOf(counters: Counters): readonly Problem[] {
-  const { storeProblem, storeSlow, sinks, eventLoopLagMs, strips, links, zones, readers, interruption } = counters
+/**
+ * The gravest first; empty when all is well. What is only late, or rejects by itself, is a matter of the page below, not of its head.
+ * `strips` are evidence: who only counts problems needs none.
+ */
+export function problemsOf(glance: CountersGlance, strips: readonly FreshnessStrip[] = []): readonly Problem[] {
+  const { storeProblem, storeSlow, sinks, eventLoopLagMs, summary, links, zones, readers, interruption } = glance
   const problems: Problem[] = []
   if (storeProblem !== null)
     problems.push({
@@ -56,16 +59,13 @@ export function problemsOf(counters: Counters): readonly Problem[] {
         link: { to: { page: 'sinks' }, label: 'See the sink' },
       })
   if (links.worst !== null) problems.push(linkProblem(links, links.worst))
-  for (const { type, counts, oldestPendingMs, cadenceMs } of strips)
-    if (counts.stale > 0)
+  for (const [type, { stale }] of Object.entries(summary))
+    if (stale > 0)
       problems.push({
         id: `stale ${type}`,
         severity: 'bad',
-        title: `${formatQuantity(counts.stale, type)} ${counts.stale === 1 ? 'is' : 'are'} stale`,
-        evidence:
-          oldestPendingMs > 3 * cadenceMs
-            ? `The oldest change has waited ${formatSpan(oldestPendingMs)} where one is due every ${formatSpan(cadenceMs)}.`
-            : 'Their heartbeat has not moved for three times its cadence.',
+        title: `${formatQuantity(stale, type)} ${stale === 1 ? 'is' : 'are'} stale`,
+        evidence: whyStale(strips.find((strip) => strip.type === type)),
         since: null,
         link: { to: { page: 'insights', freshness: 'stale' }, label: 'See which' },
       })
@@ -93,7 +93,13 @@ export function problemsOf(counters: Counters): readonly Problem[] {
   return problems
 }
 
-function interruptionProblem({ kind, endedAt, ms }: NonNullable<Counters['interruption']>): Problem {
+function whyStale(strip: FreshnessStrip | undefined): string {
+  if (strip === undefined || strip.oldestPendingMs <= 3 * strip.cadenceMs)
+    return 'Their heartbeat has not moved for three times its cadence.'
+  return `The oldest change has waited ${formatSpan(strip.oldestPendingMs)} where one is due every ${formatSpan(strip.cadenceMs)}.`
+}
+
+function interruptionProblem({ kind, endedAt, ms }: NonNullable<CountersGlance['interruption']>): Problem {
   const told = { id: 'interruption', severity: 'warn', since: endedAt, link: null } as const
   switch (kind) {
     case 'stopped':
@@ -118,7 +124,7 @@ function interruptionProblem({ kind, endedAt, ms }: NonNullable<Counters['interr
   }
 }
 
-function readersProblem({ stalled, dropped }: Counters['readers']): Problem {
+function readersProblem({ stalled, dropped }: CountersGlance['readers']): Problem {
   const parts = [
     ...(stalled > 0 ? [`${formatQuantity(stalled, 'page or script', 'pages or scripts')} cannot keep up`] : []),
     ...(dropped > 0 ? [`${formatQuantity(dropped, 'client')} dropped in the last minute`] : []),

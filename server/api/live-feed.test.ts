@@ -84,7 +84,7 @@ describe('createLiveFeed', () => {
     expectNothingLeft(feed)
   })
 
-  it('sends a row at most four times a second, and the newest each time', async () => {
+  it('sends a row at most ten times a second, and the newest each time', async () => {
     const feed = createFeed()
     const reader = read(feed, { insights: keysOf(['a']) })
     await clock.advance(0)
@@ -94,27 +94,27 @@ describe('createLiveFeed', () => {
       if (version % 10 === 0) await clock.advance(10)
     }
     const upserts = reader.take().filter((frame) => frame.kind === 'upsert')
-    expect(upserts).toHaveLength(4)
+    expect(upserts).toHaveLength(10)
     await clock.advance(250)
     expect(reader.take()).toMatchObject([{ kind: 'upsert', value: { version: '1000' } }])
     await reader.stop()
     expectNothingLeft(feed)
   })
 
-  it('sends a row that was quiet within 125 ms, and not again before 250 ms have passed', async () => {
+  it('sends a row that was quiet within 100 ms, and not again before 100 more have passed', async () => {
     const feed = createFeed()
     const reader = read(feed, { insights: keysOf(['a']) })
     await clock.advance(60)
     reader.take()
     fake.board.put(insightRow('a', { version: '1' }))
-    await clock.advance(60)
+    await clock.advance(40)
     fake.board.put(insightRow('a', { version: '2' }))
-    await clock.advance(65)
+    await clock.advance(60)
     expect(reader.take()).toMatchObject([{ kind: 'upsert', value: { version: '2' } }])
     fake.board.put(insightRow('a', { version: '3' }))
-    await clock.advance(225)
+    await clock.advance(75)
     expect(reader.take()).toEqual([])
-    await clock.advance(50)
+    await clock.advance(25)
     expect(reader.take()).toMatchObject([{ kind: 'upsert', value: { version: '3' } }])
     await reader.stop()
     expectNothingLeft(feed)
@@ -129,7 +129,7 @@ describe('createLiveFeed', () => {
     fake.board.remove(insightKey('a'))
     fake.board.put(insightRow('b'))
     fake.board.put(insightRow('not on screen'))
-    await clock.advance(100)
+    await clock.advance(75)
     expect(reader.take()).toEqual([
       { kind: 'remove', now: clock.now(), key: insightKey('a') },
       { kind: 'upsert', now: clock.now(), key: insightKey('b'), value: insightRow('b') },
@@ -158,6 +158,23 @@ describe('createLiveFeed', () => {
     expect(fake.counted).toBe(2)
     for (const reader of readers) expect(reader.frames.map(({ kind }) => kind)).toEqual(['snapshot', 'upsert'])
     await Promise.all(readers.map((reader) => reader.stop()))
+    expectNothingLeft(feed)
+  })
+
+  it('carries of the counters what every page shows to who asks for a glance, and no more', async () => {
+    fake.board.put(insightRow('a'))
+    const feed = createFeed()
+    const reader = read(feed, { counters: 'glance' })
+    await clock.advance(0)
+    const [snapshot] = reader.take()
+    expect(snapshot).toMatchObject({ kind: 'snapshot', glance: { insightsTotal: 1, sinks: [] } })
+    expect(snapshot).not.toHaveProperty('counters')
+    fake.board.put(insightRow('b'))
+    await clock.advance(500)
+    const [upsert] = reader.take()
+    expect(upsert).toMatchObject({ kind: 'upsert', key: 'glance', value: { insightsTotal: 2 } })
+    expect(upsert).not.toHaveProperty('value.conflicts')
+    await reader.stop()
     expectNothingLeft(feed)
   })
 
@@ -216,7 +233,7 @@ describe('createLiveFeed', () => {
     reader.take()
     clock.jump(-3_600_000)
     fake.board.put(insightRow('a'))
-    await clock.advance(100)
+    await clock.advance(75)
     expect(reader.take()).toMatchObject([{ kind: 'upsert', now: clock.now() }])
     await reader.stop()
     expectNothingLeft(feed)
@@ -362,7 +379,7 @@ function replay(frames: readonly LiveFrame[]): Map<string, InsightRow> {
         for (const row of frame.insights ?? []) rows.set(toKeyString(row.key), row)
         break
       case 'upsert':
-        if (frame.key !== 'counters') rows.set(toKeyString(frame.key), frame.value)
+        if (frame.key !== 'counters' && frame.key !== 'glance') rows.set(toKeyString(frame.key), frame.value)
         break
       case 'remove':
         rows.delete(toKeyString(frame.key))

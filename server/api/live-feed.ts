@@ -2,6 +2,7 @@ import { assertNever } from '../lib/assert-never.ts'
 import type { Clock, Timer } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
 import type { LinkRegistry } from '../link/link-registry.ts'
+import { toGlance } from '../model/counters-glance.ts'
 import { type KeyString, type ResourceKey, toKeyString } from '../model/resource.ts'
 import type { Counters, LiveFrame } from '../model/views.ts'
 import type { SlowReaders } from '../telemetry/slow-readers.ts'
@@ -13,6 +14,7 @@ import {
   type LiveState,
   type LiveWork,
   nextLiveStep,
+  ROW_LAP_MS,
   rowDueAt,
   STALL_ABOVE_BYTES,
 } from './live-state.ts'
@@ -31,7 +33,8 @@ export interface LiveFeed {
 }
 
 export interface LiveScope {
-  readonly counters?: boolean | undefined
+  /** `glance`: the part of them that every page shows. */
+  readonly counters?: boolean | 'glance' | undefined
   /** The rows on screen. */
   readonly insights?: readonly ResourceKey[] | undefined
   /** All links. */
@@ -55,9 +58,11 @@ export interface LiveFeedDeps {
 }
 
 export interface LiveFeedOptions {
-  /** A row that was sent is sent again this much later at the earliest, the newest of it. Default 250. */
+  /** How often counters, links and ticks are looked after. Default 250. */
   readonly lapMs?: number
-  /** How long changes of a row that was not sent lately are gathered. Default 100, or `lapMs` if that is less. */
+  /** A row that was sent is sent again this much later at the earliest, the newest of it. Default 100, or `lapMs` if that is less. */
+  readonly rowLapMs?: number
+  /** How long changes of a row that was not sent lately are gathered. Default 75, or `rowLapMs` if that is less. */
   readonly gatherMs?: number
   /** Default 2,000: at most 64 KB each wait in this process. */
   readonly maxSubscriptions?: number
@@ -88,7 +93,8 @@ interface Entry {
 }
 
 export function createLiveFeed({ board, links, counters, readers, clock }: LiveFeedDeps, options: LiveFeedOptions = {}): LiveFeed {
-  const { lapMs = LAP_MS, gatherMs = Math.min(GATHER_MS, lapMs), maxSubscriptions = 2_000, maxPerConnection = 16 } = options
+  const { lapMs = LAP_MS, rowLapMs = Math.min(ROW_LAP_MS, lapMs), gatherMs = Math.min(GATHER_MS, rowLapMs) } = options
+  const { maxSubscriptions = 2_000, maxPerConnection = 16 } = options
   const entries = new Set<Entry>()
   const perConnection = new Map<object, number>()
   /** Who has a key on screen: a change costs a look-up, however many subscriptions there are. */
@@ -110,7 +116,7 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
     const changedAt = clock.monotonic()
     for (const { due, sentAt } of watching) {
       if (due.has(keyString)) continue
-      const dueAt = rowDueAt(changedAt, sentAt.get(keyString), { gatherMs, lapMs })
+      const dueAt = rowDueAt(changedAt, sentAt.get(keyString), { gatherMs, rowLapMs })
       due.set(keyString, dueAt)
       takeTurnAt(dueAt)
     }
@@ -243,7 +249,7 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
           bufferedBytes: reader.bufferedAmount(),
           changed: rowsDue(entry, now),
           changedLinks: entry.changedLinks,
-          countersRevision: scope.counters === true ? revision : null,
+          countersRevision: (scope.counters ?? false) === false ? null : revision,
         })
         enter(entry, step.state)
         entry.changedLinks.clear()
@@ -267,6 +273,7 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
           kind: 'snapshot',
           now: clock.now(),
           ...(entry.scope.counters === true && { counters: countersNow() }),
+          ...(entry.scope.counters === 'glance' && { glance: toGlance(countersNow()) }),
           ...(entry.scope.insights !== undefined && { insights: board.rows([...entry.keys.values()]) }),
           ...(entry.scope.links === true && { links: links.list() }),
         }
@@ -300,7 +307,10 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
       const key = { link }
       yield value === undefined ? { kind: 'remove', now: clock.now(), key } : { kind: 'upsert', now: clock.now(), key, value }
     }
-    if (work.counters) yield { kind: 'upsert', now: clock.now(), key: 'counters', value: countersNow() }
+    if (work.counters)
+      yield entry.scope.counters === 'glance'
+        ? { kind: 'upsert', now: clock.now(), key: 'glance', value: toGlance(countersNow()) }
+        : { kind: 'upsert', now: clock.now(), key: 'counters', value: countersNow() }
     if (work.tick) yield { kind: 'tick', now: clock.now() }
   }
 

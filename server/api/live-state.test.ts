@@ -105,12 +105,12 @@ describe('nextLiveStep', () => {
 })
 
 describe('rowDueAt', () => {
-  const pace = { gatherMs: 100, lapMs: 250 }
+  const pace = { gatherMs: 75, rowLapMs: 100 }
   const cases = [
-    { what: 'was never sent', changedAt: 1_000, sentAt: undefined, dueAt: 1_100 },
-    { what: 'was sent long ago', changedAt: 1_000, sentAt: 500, dueAt: 1_100 },
-    { what: 'was sent just now', changedAt: 1_000, sentAt: 1_000, dueAt: 1_250 },
-    { what: 'was sent a while ago', changedAt: 1_000, sentAt: 900, dueAt: 1_150 },
+    { what: 'was never sent', changedAt: 1_000, sentAt: undefined, dueAt: 1_075 },
+    { what: 'was sent long ago', changedAt: 1_000, sentAt: 500, dueAt: 1_075 },
+    { what: 'was sent just now', changedAt: 1_000, sentAt: 1_000, dueAt: 1_100 },
+    { what: 'was sent a while ago', changedAt: 1_000, sentAt: 990, dueAt: 1_090 },
   ]
   for (const { what, changedAt, sentAt, dueAt } of cases)
     it(`a row that ${what} is due ${dueAt - changedAt} ms after it changed`, () => {

@@ -47,10 +47,12 @@ export type LiveWork =
 export const STALL_ABOVE_BYTES = 64 * 1024
 /** At or below this it has caught up. Not 0, so that a pong in the queue does not count. */
 export const DRAINED_BELOW_BYTES = 4 * 1024
-/** A row is sent at most once in this time: 4 Hz. Counters and ticks are looked after as often. */
+/** Counters, links and ticks are looked after this often. */
 export const LAP_MS = 250
+/** A row is sent at most once in this time: what is written twice in a row is seen within a quarter of a second, drawing included. */
+export const ROW_LAP_MS = 100
 /** What changes is gathered this long: a status that a quiet sink stores at once (50 ms) is one frame, not two. */
-export const GATHER_MS = 100
+export const GATHER_MS = 75
 /** Counters go at 2 Hz while rows move (a person reads no faster), at 1 Hz while none does: ages and rates move by themselves. */
 const COUNTERS_BUSY_MS = 500
 const COUNTERS_QUIET_MS = 1_000
@@ -58,13 +60,13 @@ const COUNTERS_QUIET_MS = 1_000
 const TICK_MS = 1_500
 
 /** When a row that changed is sent; `sentAt`: when it last was. Monotonic ms. */
-export function rowDueAt(changedAt: number, sentAt: number | undefined, { gatherMs, lapMs }: RowPace): number {
-  return sentAt === undefined ? changedAt + gatherMs : Math.max(changedAt + gatherMs, sentAt + lapMs)
+export function rowDueAt(changedAt: number, sentAt: number | undefined, { gatherMs, rowLapMs }: RowPace): number {
+  return sentAt === undefined ? changedAt + gatherMs : Math.max(changedAt + gatherMs, sentAt + rowLapMs)
 }
 
 export interface RowPace {
   readonly gatherMs: number
-  readonly lapMs: number
+  readonly rowLapMs: number
 }
 
 export const initialLiveState: LiveState = { kind: 'snapshot' }

@@ -196,6 +196,7 @@ describe('the rest', () => {
     expect(await call().sinks.list()).toEqual({ now, items: [] })
     expect(await call().instances.self()).toMatchObject({ now, id: 'i-1', xds: '127.0.0.1:7678' })
     expect(await call().overview.counters()).toMatchObject({ now, counters: { insightsTotal: 0 } })
+    expect(await call().overview.glance()).toMatchObject({ now, glance: { insightsTotal: 0 } })
     expect(await call().conflicts.matrix({ sinceMs: 60_000 })).toMatchObject({ now, cells: [{ lostTo: 'identity', benign: 60_000 }] })
     expect((await call().conflicts.matrix()).cells[0]?.benign).toBe(7)
   })

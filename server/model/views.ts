@@ -230,13 +230,10 @@ export interface DemoFault {
   readonly active: boolean
 }
 
-/** What every page shows at a glance; the `counters` of the live feed. */
-export interface Counters {
+/** What every page shows, whatever it is about; the `glance` of the live feed. */
+export interface CountersGlance {
   readonly summary: InsightSummary
-  readonly strips: readonly FreshnessStrip[]
-  readonly sinks: readonly SinkRow[]
-  readonly conflicts: { readonly cells: readonly ConflictCell[]; readonly recent: readonly ConflictPoint[] }
-  readonly sessions: { readonly xds: number; readonly kds: number }
+  readonly sinks: readonly Pick<SinkRow, 'name' | 'lastError'>[]
   /** Control planes that are connected to this one (of a zone: it itself): how many, and of these which wait for an answer or reject something. */
   readonly zones: { readonly online: number; readonly syncing: number; readonly rejecting: number }
   readonly links: LinkCounts
@@ -258,19 +255,29 @@ export interface Counters {
   readonly insightsMembersRevision: number
 }
 
+/** All that is counted; the `counters` of the live feed. */
+export interface Counters extends CountersGlance {
+  readonly strips: readonly FreshnessStrip[]
+  readonly sinks: readonly SinkRow[]
+  readonly conflicts: { readonly cells: readonly ConflictCell[]; readonly recent: readonly ConflictPoint[] }
+  readonly sessions: { readonly xds: number; readonly kds: number }
+}
+
 /**
- * Frames of the live feed. A key is `counters` (value: Counters), an insight's `Key` (value: InsightRow) or `{ link }` (value: LinkRow). Each subscription
- * starts with a snapshot of its scope, so resuming needs no log of past deltas.
+ * Frames of the live feed. A key is `counters` (value: Counters) or `glance` (value: CountersGlance), an insight's `Key` (value: InsightRow) or `{ link }`
+ * (value: LinkRow). Each subscription starts with a snapshot of its scope, so resuming needs no log of past deltas.
  */
 export type LiveFrame =
   | {
       readonly kind: 'snapshot'
       readonly now: number
       readonly counters?: Counters
+      readonly glance?: CountersGlance
       readonly insights?: readonly InsightRow[]
       readonly links?: readonly LinkRow[]
     }
   | { readonly kind: 'upsert'; readonly now: number; readonly key: 'counters'; readonly value: Counters }
+  | { readonly kind: 'upsert'; readonly now: number; readonly key: 'glance'; readonly value: CountersGlance }
   | { readonly kind: 'upsert'; readonly now: number; readonly key: Key; readonly value: InsightRow }
   | { readonly kind: 'upsert'; readonly now: number; readonly key: LinkKey; readonly value: LinkRow }
   | { readonly kind: 'remove'; readonly now: number; readonly key: Key }

@@ -3,7 +3,7 @@ import { procedure } from '../init.ts'
 import { keysSchema } from '../input-schema.ts'
 
 const scopeSchema = z.strictObject({
-  counters: z.boolean().optional(),
+  counters: z.union([z.boolean(), z.literal('glance')]).optional(),
   insights: keysSchema.optional(),
   links: z.boolean().optional(),
   /** Added by clients that resume: of no use here, for a subscription begins with a snapshot. */
