@@ -9,8 +9,8 @@ export interface RollingHistogram {
 export interface RollingHistogramOptions {
   /** How far back values count. The window moves in steps of a sixth of it. */
   readonly windowMs: number
-  /** The smallest difference kept apart. Default 1. */
-  readonly resolution?: number
+  /** So many steps of a unit are kept apart; whole, so that quantiles are short decimals. Default 1. */
+  readonly stepsPerUnit?: number
 }
 
 const SLICES = 6
@@ -19,7 +19,7 @@ const EXACT = 128
 const OCTAVES = 24
 const BUCKETS = EXACT + (OCTAVES * EXACT) / 2
 
-export function createRollingHistogram({ windowMs, resolution = 1 }: RollingHistogramOptions): RollingHistogram {
+export function createRollingHistogram({ windowMs, stepsPerUnit = 1 }: RollingHistogramOptions): RollingHistogram {
   const sliceMs = windowMs / SLICES
   const slices = Array.from({ length: SLICES + 1 }, () => ({ index: -1, total: 0, counts: new Uint32Array(BUCKETS) }))
 
@@ -32,7 +32,7 @@ export function createRollingHistogram({ windowMs, resolution = 1 }: RollingHist
         slice.total = 0
         slice.counts.fill(0)
       }
-      const bucket = bucketOf(Math.round(Math.max(0, value) / resolution))
+      const bucket = bucketOf(Math.round(Math.max(0, value) * stepsPerUnit))
       slice.counts[bucket] = (slice.counts[bucket] ?? 0) + 1
       slice.total++
     },
@@ -45,9 +45,9 @@ export function createRollingHistogram({ windowMs, resolution = 1 }: RollingHist
       let seen = 0
       for (let bucket = 0; bucket < BUCKETS; bucket++) {
         for (const { counts } of live) seen += counts[bucket] ?? 0
-        if (seen >= rank) return valueOf(bucket) * resolution
+        if (seen >= rank) return valueOf(bucket) / stepsPerUnit
       }
-      return valueOf(BUCKETS - 1) * resolution
+      return valueOf(BUCKETS - 1) / stepsPerUnit
     },
   }
 }

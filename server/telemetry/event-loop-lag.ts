@@ -13,7 +13,7 @@ const WINDOW_MS = 10_000
 
 /** Looks every 20 ms how late it was woken. `onSample` gets each lag in seconds. */
 export function createEventLoopLag(clock: Pick<Clock, 'monotonic' | 'sleep'>, onSample: (seconds: number) => void): EventLoopLag {
-  const lags = createRollingHistogram({ windowMs: WINDOW_MS, resolution: 0.1 })
+  const lags = createRollingHistogram({ windowMs: WINDOW_MS, stepsPerUnit: 10 })
   return {
     read: () => ({ p50: lags.quantile(0.5, clock.monotonic()), p99: lags.quantile(0.99, clock.monotonic()) }),
     async run(signal) {
