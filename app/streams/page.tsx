@@ -17,6 +17,7 @@ async function Prefetched() {
   const trpc = getTrpc()
   await Promise.all([
     getQueryClient().prefetchQuery(trpc.sessions.list.queryOptions()),
+    getQueryClient().prefetchQuery(trpc.sessions.remote.queryOptions()),
     getQueryClient().prefetchQuery(trpc.instances.self.queryOptions()),
   ])
   return (

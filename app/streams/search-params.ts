@@ -13,4 +13,6 @@ export const streamsSearchParams = {
   node: parseAsString,
   /** The zone that is open. */
   zone: parseAsString,
+  /** The zone of an attached control plane that is open, as `<link>/<zone>`. */
+  remote: parseAsString,
 }

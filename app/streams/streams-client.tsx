@@ -18,20 +18,24 @@ import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
 import { useTRPC } from '../trpc-client.tsx'
 import { streamsSearchParams } from './search-params.ts'
 import { OpenZone } from './open-zone.tsx'
+import { RemoteZones } from './remote-zones.tsx'
 import { OpenStream } from './open-stream.tsx'
 
 /** How often the list is read while it is looked at. */
 const REREAD_MS = 2_000
+/** What attached control planes bring moves with their polls. */
+const REMOTE_REREAD_MS = 5_000
 
 export function StreamsClient() {
   const trpc = useTRPC()
   const [view, setView] = useQueryStates(streamsSearchParams)
   const sessions = useQuery(trpc.sessions.list.queryOptions(undefined, { refetchInterval: REREAD_MS }))
+  const remote = useQuery(trpc.sessions.remote.queryOptions(undefined, { refetchInterval: REMOTE_REREAD_MS }))
   const self = useQuery(trpc.instances.self.queryOptions())
   useWhenLiveAgain(() => void sessions.refetch())
   const search = useRef<HTMLInputElement>(null)
   useSlash(search)
-  useEscape(view.node !== null || view.zone !== null, () => void setView({ node: null, zone: null }))
+  useEscape(view.node !== null || view.zone !== null || view.remote !== null, () => void setView({ node: null, zone: null, remote: null }))
 
   if (sessions.data === undefined) {
     if (sessions.error === null) return <Skeleton lines={12} label="the streams" />
@@ -41,10 +45,11 @@ export function StreamsClient() {
       </BlockMessage>
     )
   }
+  const remoteZones = remote.data?.items ?? []
   const zones = zonesOf(sessions.data.items)
   const all = sessions.data.items.filter(({ protocol }) => protocol === 'xds')
   const openZone = (zone: string | null) => void setView({ zone }, { history: 'push' })
-  if (all.length === 0 && zones.length === 0 && view.zone === null) {
+  if (all.length === 0 && zones.length === 0 && remoteZones.length === 0 && view.zone === null && view.remote === null) {
     return (
       <BlockMessage title="No data plane is connected">
         Point an Envoy or a gRPC client at {self.data?.xds ?? 'the xDS port'}, or run{' '}
@@ -65,6 +70,9 @@ export function StreamsClient() {
       {zones.length > 0 && <ZonePanel zones={zones} selected={view.zone} onSelect={(zone) => openZone(zone === view.zone ? null : zone)} />}
       {view.zone !== null && (
         <OpenZone key={view.zone} name={view.zone} zone={zones.find(({ name }) => name === view.zone)} onClose={() => openZone(null)} />
+      )}
+      {(remoteZones.length > 0 || view.remote !== null) && (
+        <RemoteZones zones={remoteZones} selected={view.remote} onSelect={(remote) => void setView({ remote }, { history: 'push' })} />
       )}
       <StreamFilters filter={view} counts={countStreams(all)} onChange={(change) => void setView(change)} searchRef={search} />
       <div className="flex flex-col gap-3 lg:flex-row">

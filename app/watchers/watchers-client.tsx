@@ -91,6 +91,10 @@ function NoLinks() {
       <pre className="my-2 overflow-x-auto rounded-md bg-soft p-2 text-left font-mono text-xs">
         {'watchers:\n  - { id: nodes, apiVersion: v1, kind: Node }\n  - { id: leases, apiVersion: coordination.k8s.io/v1, kind: Lease }'}
       </pre>
+      or a running Kuma control plane to read:
+      <pre className="my-2 overflow-x-auto rounded-md bg-soft p-2 text-left font-mono text-xs">
+        {'kuma:\n  - { id: prod-global, url: "http://127.0.0.1:5681" }'}
+      </pre>
       and start with <code>--config FILE</code>. The cluster is that of your KUBECONFIG.
     </BlockMessage>
   )

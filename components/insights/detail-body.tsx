@@ -5,6 +5,7 @@ import { whyLate } from '../../server/model/why-late.ts'
 import { formatAge, formatExactSpan } from '../format.ts'
 import { Time } from '../time.tsx'
 import { ContentList } from './content-list.tsx'
+import { RemoteSettings } from './remote-settings.tsx'
 import { LastWrites } from './last-writes.tsx'
 import { steadyAge } from './steady-age.ts'
 import { SubscriptionTable } from './subscription-table.tsx'
@@ -19,7 +20,7 @@ export interface DetailBodyProps {
 
 /** What is known of one insight: why it is as late as it is, then the evidence. */
 export function DetailBody({ detail, peer, storeProblem, now }: DetailBodyProps) {
-  const { row, subscriptions, mtls, writes, content } = detail
+  const { row, subscriptions, mtls, writes, content, settings } = detail
   const [current, ...earlier] = subscriptions.toReversed()
   return (
     <div className="flex flex-col gap-4">
@@ -69,7 +70,7 @@ export function DetailBody({ detail, peer, storeProblem, now }: DetailBodyProps)
                 <Time at={current.disconnectedAt} />
               </>
             )}
-            {`, ${current.variant === 'delta' ? 'delta' : 'SotW'}`}
+            {current.variant !== undefined && `, ${current.variant === 'delta' ? 'delta' : 'SotW'}`}
             {peer !== undefined && `, ${peer}`}
             {current.agent !== undefined && `, ${current.agent}`}
           </Fact>
@@ -90,6 +91,7 @@ export function DetailBody({ detail, peer, storeProblem, now }: DetailBodyProps)
           </>
         )}
       </dl>
+      <RemoteSettings settings={settings} />
       {current !== undefined && <SubscriptionTable subscription={current} now={now} />}
       {content !== null && <ContentList content={content} />}
       <LastWrites writes={writes} now={now} />

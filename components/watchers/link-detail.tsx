@@ -113,6 +113,19 @@ export function LinkDetail({ link, detail, now, note, isBusy, onRetry, onPause, 
         )}
       </dl>
       <div className="mt-3">{policyForm}</div>
+      {detail?.facts.map(({ title, facts }) => (
+        <div key={title}>
+          <h3 className="mt-4 font-semibold">{title}</h3>
+          <dl className="mt-1 flex flex-col gap-1.5">
+            {facts.map(({ label, value }) => (
+              <div key={label}>
+                <dt className="text-xs break-words text-muted">{label}</dt>
+                <dd className="min-w-0 break-words">{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </div>
+      ))}
       {detail !== undefined && detail.log.length > 0 && (
         <>
           <h3 className="mt-4 font-semibold">What happened</h3>

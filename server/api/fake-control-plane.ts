@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
 import { createTopic } from '../lib/topic.ts'
 import { createSlowReaders } from '../telemetry/slow-readers.ts'
+import { createAttention } from '../link/attention.ts'
 import { createLinkRegistry } from '../link/link-registry.ts'
 import { createPlainGatePolicy, createPlainTuning, silentLog, silentObserver } from '../link/testing/scripted-connector.ts'
 import { freshnessAt } from '../model/freshness.ts'
@@ -200,6 +201,8 @@ export function createFakeControlPlane(clock: Clock, { isDemo = false } = {}): F
       onSettled: unused,
     },
     links,
+    attention: createAttention(clock),
+    remoteZones: () => [],
     readers: createSlowReaders(clock),
     debugSnapshot: () => ({ 'sessions.all': fake.sessions.size }),
     sinks: () => [],

@@ -49,6 +49,7 @@ export function createApiHandler(controlPlane: ControlPlane, options: ApiHandler
     {
       board: controlPlane.board,
       links: controlPlane.links,
+      attention: controlPlane.attention,
       readers: controlPlane.readers,
       clock: controlPlane.clock,
       counters: () => controlPlane.counters(),

@@ -49,7 +49,8 @@ export async function insightDetail(controlPlane: ControlPlane, key: ResourceKey
     mtls: spec?.mtls ?? null,
     writes: observed?.writes ?? conflicts.of(key).writes,
     note: observed?.note ?? null,
-    content: spec === undefined || spec.subscriptions !== undefined ? null : (spec as Readonly<Record<string, unknown>>),
+    content: observed?.content ?? (spec === undefined || spec.subscriptions !== undefined ? null : spec),
+    settings: observed?.settings ?? [],
     nextFlushAt: controlPlane.nextFlushAt(key),
   }
   return { now, ...facts, why: whyLate({ ...facts, storeProblem: controlPlane.counters().storeProblem }, now) }

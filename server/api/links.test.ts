@@ -21,7 +21,14 @@ beforeEach(async () => {
   clock = createFakeClock()
   fake = createFakeControlPlane(clock)
   const { board, links } = fake.controlPlane
-  live = createLiveFeed({ board, links, readers: fake.controlPlane.readers, clock, counters: () => fake.controlPlane.counters() })
+  live = createLiveFeed({
+    board,
+    links,
+    attention: fake.controlPlane.attention,
+    readers: fake.controlPlane.readers,
+    clock,
+    counters: () => fake.controlPlane.counters(),
+  })
   pods = createScriptedConnector()
   links.add(linkSpec('pods', pods))
   stopping = new AbortController()

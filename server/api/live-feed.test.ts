@@ -18,7 +18,10 @@ beforeEach(() => {
 
 function createFeed(options: LiveFeedOptions = {}): LiveFeed {
   const { board, links, readers } = fake.controlPlane
-  return createLiveFeed({ board, links, readers, clock, counters: () => fake.controlPlane.counters() }, options)
+  return createLiveFeed(
+    { board, links, attention: fake.controlPlane.attention, readers, clock, counters: () => fake.controlPlane.counters() },
+    options,
+  )
 }
 
 /** Takes frames as eagerly as tRPC's socket does. */
@@ -307,6 +310,7 @@ describe('createLiveFeed', () => {
     const feed = createLiveFeed({
       board,
       links,
+      attention: fake.controlPlane.attention,
       readers: fake.controlPlane.readers,
       clock,
       counters: () => (null as never as () => never)(),

@@ -1,6 +1,7 @@
 import { assertNever } from '../lib/assert-never.ts'
 import type { Clock, Timer } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
+import type { Attention } from '../link/attention.ts'
 import type { LinkRegistry } from '../link/link-registry.ts'
 import { toGlance } from '../model/counters-glance.ts'
 import { type KeyString, type ResourceKey, toKeyString } from '../model/resource.ts'
@@ -52,6 +53,8 @@ export interface LiveReader {
 export interface LiveFeedDeps {
   readonly board: Pick<InsightBoard, 'rows' | 'onChange'>
   readonly links: Pick<LinkRegistry, 'list' | 'row' | 'onChange' | 'revisions'>
+  /** Told what is on screen of what links bring. */
+  readonly attention: Pick<Attention, 'hold'>
   readonly counters: () => Counters
   readonly readers: Pick<SlowReaders, 'stalled'>
   readonly clock: Clock
@@ -86,13 +89,18 @@ interface Entry {
   readonly sentAt: Map<KeyString, number>
   readonly changedLinks: Set<string>
   state: LiveState
+  /** Ends the look at what links bring. */
+  readonly looks: readonly (() => void)[]
   /** While it is stalled: ends that. */
   stallOver: (() => void) | undefined
   isOver: boolean
   wake: () => void
 }
 
-export function createLiveFeed({ board, links, counters, readers, clock }: LiveFeedDeps, options: LiveFeedOptions = {}): LiveFeed {
+export function createLiveFeed(
+  { board, links, attention, counters, readers, clock }: LiveFeedDeps,
+  options: LiveFeedOptions = {},
+): LiveFeed {
   const { lapMs = LAP_MS, rowLapMs = Math.min(ROW_LAP_MS, lapMs), gatherMs = Math.min(GATHER_MS, rowLapMs) } = options
   const { maxSubscriptions = 2_000, maxPerConnection = 16 } = options
   const entries = new Set<Entry>()
@@ -186,6 +194,7 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
       due: new Map(),
       sentAt: new Map(),
       changedLinks: new Set(),
+      looks: placesOf(keys.values()).map(([link, mesh]) => attention.hold(link, mesh)),
       state: initialLiveState,
       stallOver: undefined,
       isOver: false,
@@ -215,6 +224,7 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
   function release(entry: Entry): void {
     entries.delete(entry)
     entry.stallOver?.()
+    for (const lookAway of entry.looks) lookAway()
     const left = (perConnection.get(entry.reader.connection) ?? 1) - 1
     if (left === 0) perConnection.delete(entry.reader.connection)
     else perConnection.set(entry.reader.connection, left)
@@ -335,6 +345,16 @@ export function createLiveFeed({ board, links, counters, readers, clock }: LiveF
       }
     },
   }
+}
+
+/** Of rows that were seen through a link, the name begins with it. Each link and mesh once. */
+function placesOf(keys: Iterable<ResourceKey>): readonly (readonly [link: string, mesh: string])[] {
+  const places = new Map<string, readonly [string, string]>()
+  for (const { name, mesh } of keys) {
+    const link = name.slice(0, Math.max(0, name.indexOf('/')))
+    if (link !== '') places.set(`${link} ${mesh}`, [link, mesh])
+  }
+  return [...places.values()]
 }
 
 /** Takes out the rows whose turn it is. */

@@ -1,4 +1,4 @@
-import type { LinkKind } from '../model/link-row.ts'
+import type { LinkFactGroup, LinkKind } from '../model/link-row.ts'
 
 /** What a link connects with: a Kubernetes list + watch, a KDS stream, a poll. It knows the protocol; the link knows when to try. */
 export interface Connector {
@@ -58,4 +58,6 @@ export interface LinkSpec {
   /** What it follows, in one line for people. */
   readonly subject: string
   readonly connector: Connector
+  /** What the peer says of itself, for its detail. Cheap. */
+  readonly facts?: () => readonly LinkFactGroup[]
 }

@@ -272,6 +272,7 @@ export function createLink(spec: LinkSpec, deps: LinkDeps): Link {
         waitMs: state.kind === 'waiting' && state.until !== undefined ? Math.round(state.until - state.since) : null,
         badOnes: statistics.badOnes(),
         requestsByVerb: statistics.requestsByVerb(),
+        facts: spec.facts?.() ?? [],
       }
     },
     revision: () => revision,

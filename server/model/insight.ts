@@ -30,7 +30,8 @@ export interface Subscription {
   readonly id: string
   /** The Tidewatch instance it is (or was) connected to. */
   readonly instance: string
-  readonly variant: 'sotw' | 'delta'
+  /** Absent where nobody says: of data planes of an attached control plane. */
+  readonly variant?: 'sotw' | 'delta'
   /** Epoch ms. */
   readonly connectedAt: number
   /** Epoch ms; absent while connected. */

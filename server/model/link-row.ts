@@ -126,6 +126,12 @@ export interface LinkDetail extends LinkRow {
   readonly badOnes: readonly { readonly what: string; readonly at: number }[]
   /** Requests by verb (list, watch, connect, ...) and code. */
   readonly requestsByVerb: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** What its peer says of itself, in groups; empty where it says nothing. */
+  readonly facts: readonly LinkFactGroup[]
+}
+export interface LinkFactGroup {
+  readonly title: string
+  readonly facts: readonly { readonly label: string; readonly value: string }[]
 }
 export interface LinkLogEntry {
   readonly at: number

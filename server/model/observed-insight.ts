@@ -1,4 +1,5 @@
 import type { Subscription } from './insight.ts'
+import type { RemoteSetting } from './remote-zone.ts'
 import type { ResourceKey } from './resource.ts'
 import type { InsightRow, WriteRecord } from './views.ts'
 
@@ -19,6 +20,9 @@ export interface ObservedInsight extends Pick<
   readonly note?: string
   readonly subscriptions?: readonly Subscription[]
   readonly writes?: readonly WriteRecord[]
+  readonly content?: Readonly<Record<string, unknown>>
+  /** Intervals of theirs that decide how late it is, and where they are set. */
+  readonly settings?: readonly RemoteSetting[]
 }
 
 /** Where links put what they see. Implemented by the board. */

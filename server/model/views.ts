@@ -2,6 +2,7 @@
 import type { Freshness } from './freshness.ts'
 import type { LinkCounts, LinkRow } from './link-row.ts'
 import type { Rejection, Subscription } from './insight.ts'
+import type { RemoteSetting } from './remote-zone.ts'
 import type { LostTo, ResourceKey } from './resource.ts'
 
 export type Key = ResourceKey
@@ -60,6 +61,8 @@ export interface InsightDetail {
   readonly note: string | null
   /** What it says where it is not about streams (a mesh, an instance); null where its subscriptions are all. */
   readonly content: Readonly<Record<string, unknown>> | null
+  /** Of what is seen through a link: intervals over there that decide how late it is, and where they are set; empty for our own. */
+  readonly settings: readonly RemoteSetting[]
 }
 
 export type InsightSort = 'worst' | 'name' | 'lastWrite' | 'conflicts'

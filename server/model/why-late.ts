@@ -1,7 +1,7 @@
 import { heartbeatAgeMsAt, LATE_ABOVE, pendingMsAt } from './freshness.ts'
 import type { Counters, InsightDetail, WriteRecord } from './views.ts'
 
-export interface LatenessEvidence extends Omit<InsightDetail, 'why'> {
+export interface LatenessEvidence extends Omit<InsightDetail, 'why' | 'settings'> {
   readonly storeProblem: Counters['storeProblem']
 }
 

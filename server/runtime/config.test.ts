@@ -126,8 +126,20 @@ describe('the configuration', () => {
 
   it('refuses an unknown field of the file by name', () => {
     expect(() => readConfig(['--config', fileOf('prot: 1')], {})).toThrow(/prot/)
-    for (const part of ['kuma'])
-      expect(() => readConfig(['--config', fileOf(`${part}: []`)], {})).toThrow(new RegExp(`"${part}" is not available in this version`))
+  })
+
+  it('takes control planes to attach, every 10 s unless told otherwise, and names the field that is wrong', () => {
+    const kuma = (entries: string) => () => readConfig(['--config', fileOf(`kuma: [${entries}]`)], {}).kuma
+    const good = 'id: prod, url: "http://127.0.0.1:5681"'
+    expect(kuma(`{ ${good} }`)()).toEqual([{ id: 'prod', url: 'http://127.0.0.1:5681', intervalMs: 10_000 }])
+    expect(kuma(`{ ${good} }, { ${good} }`)).toThrow(/\.yaml: kuma: each id must be there once$/)
+    expect(() => readConfig(['--config', fileOf(`watchers: [{ id: prod, apiVersion: v1, kind: Node }]\nkuma: [{ ${good} }]`)], {})).toThrow(
+      /kuma: an id of watchers is there once more/,
+    )
+    expect(kuma('{ id: prod, url: "127.0.0.1:5681" }')).toThrow(/\.yaml: kuma\.0\.url: must be the address of its API, like http:/)
+    expect(kuma(`{ ${good}, metricsUrl: x }`)).toThrow(/kuma\.0\.metricsUrl: must be the address of its metrics/)
+    expect(kuma(`{ ${good}, intervalMs: 10 }`)).toThrow(/kuma\.0\.intervalMs: must be at least 1000/)
+    expect(kuma(`{ ${good}, token: x }`)).toThrow(/kuma\.0: .*token/)
   })
 
   it('refuses a first value of a tunable as the settings would, naming the file', () => {

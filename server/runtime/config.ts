@@ -6,6 +6,7 @@ import type { WebhookConfig } from '../kds/admission-webhook.ts'
 import type { GlobalAddress } from '../kds/zone-connector.ts'
 import type { Mesh } from '../model/kinds/mesh.ts'
 import type { SettingValue } from '../model/views.ts'
+import type { KumaConfig } from '../kuma-api/kuma-config.ts'
 import type { WatcherConfig } from '../kubernetes/watched-kind.ts'
 import { toOverride, toSettingKey } from '../settings/setting-keys.ts'
 import { checkValue } from '../settings/setting-rules.ts'
@@ -36,6 +37,7 @@ export interface Config {
   /** A file; undefined: as kubectl finds it. */
   readonly kubeconfig: string | undefined
   readonly watchers: readonly WatcherConfig[]
+  readonly kuma: readonly KumaConfig[]
   /** Made at the start if they are not there. */
   readonly meshes: readonly { readonly name: string; readonly spec: Mesh }[]
 }
@@ -124,6 +126,7 @@ export function readConfig(args: readonly string[], env: Environment): Config {
     logLevel: logLevelOf(textOf('log-level')),
     kubeconfig: file.kubeconfig,
     watchers: file.watchers ?? [],
+    kuma: file.kuma ?? [],
     settings: { ...(demo && DEMO_SETTINGS), ...file.settings },
     meshes: file.meshes?.map(({ name, mtls }) => ({ name, spec: mtls === undefined ? {} : { mtls } })) ?? meshesOf(textOf('mode'), demo),
   }
@@ -172,10 +175,6 @@ function readFile(path: string): ConfigFile {
     content = parse(readFileSync(path, 'utf8')) ?? {}
   } catch (error) {
     throw invalid(`the config file ${path} can't be read: ${(error as Error).message.split('\n')[0]}`)
-  }
-  for (const part of ['kuma']) {
-    if (typeof content === 'object' && content !== null && part in content)
-      throw invalid(`${path}: "${part}" is not available in this version; remove it`)
   }
   const result = configFileSchema.safeParse(content)
   if (!result.success) {

@@ -1,8 +1,10 @@
 import type { Clock } from '../lib/clock.ts'
 import type { SessionRegistry } from '../discovery/session-registry.ts'
+import type { Attention } from '../link/attention.ts'
 import type { LinkRegistry } from '../link/link-registry.ts'
 import type { Kinds } from '../model/kind.ts'
 import type { Counters, DemoFault, InstanceSelf, SinkRow } from '../model/views.ts'
+import type { RemoteZoneRow } from '../model/remote-zone.ts'
 import type { ResourceKey } from '../model/resource.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { InsightBoard } from '../sinks/insight-board.ts'
@@ -20,6 +22,9 @@ export interface ControlPlane {
   readonly board: InsightBoard
   readonly sessions: SessionRegistry
   readonly links: LinkRegistry
+  readonly attention: Attention
+  /** Zones of attached control planes; asking counts as looking. */
+  remoteZones(): readonly RemoteZoneRow[]
   readonly conflicts: ConflictLedger
   readonly resources: ResourceService
   sinks(): readonly SinkRow[]

@@ -6,6 +6,7 @@ import { type NewId, newRandomId, type Random, systemRandom } from '../lib/rando
 import { untilAborted } from '../lib/signals.ts'
 import { deriveTunable } from '../lib/tunable.ts'
 import { type Part, superviseParts } from '../lib/supervisor.ts'
+import { createAttention } from '../link/attention.ts'
 import { createSessionRegistry } from '../discovery/session-registry.ts'
 import { createLinkRegistry } from '../link/link-registry.ts'
 import { loadKinds } from '../model/load-kinds.ts'
@@ -42,6 +43,7 @@ import { createKds } from './create-kds.ts'
 import { createDemo } from './create-demo.ts'
 import { createDebugSnapshot } from './debug-snapshot.ts'
 import { planDemoClusters } from './demo-clusters.ts'
+import { createKumaLinks, type KumaLinks } from './create-kuma-links.ts'
 import { createWatchers } from './create-watchers.ts'
 import { createGatePolicy, createLinkTuning } from './link-tuning.ts'
 import { createResourceService } from './resource-service.ts'
@@ -113,6 +115,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
       eventLag: (link, seconds) => core.linkEventLag.observe({ link }, seconds),
     },
   })
+  const attention = createAttention(clock)
   const cache = createReadCache({
     store: observed,
     clock,
@@ -299,8 +302,10 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
   })
 
   let watchers: Part | undefined
+  let kumaLinks: KumaLinks
   try {
     watchers = await createWatchers({ clock, links, settings, insights: board }, clusters ?? config)
+    kumaLinks = createKumaLinks({ clock, links, insights: board, attention }, config)
     await settings.load(config.settings)
   } catch (error) {
     await opened.close()
@@ -320,6 +325,8 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
     board,
     sessions,
     links,
+    attention,
+    remoteZones: () => kumaLinks.zones(),
     conflicts,
     demo: demo?.controls,
     resources,
@@ -398,6 +405,7 @@ export async function createControlPlane(config: Config, log: Logger, overrides:
         { name: 'xDS', run: xds.run },
         ...(watchers === undefined ? [] : [watchers]),
         ...(demo?.clusters === undefined ? [] : [demo.clusters]),
+        kumaLinks.part,
         { name: 'links', run: onceReady(links.run) },
         ...(demo?.parts.map(({ name, run }) => ({ name, run: onceListening(run) })) ?? []),
       ]

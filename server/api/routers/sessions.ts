@@ -10,6 +10,9 @@ const id = z.string().min(1).max(500)
 export const sessionsRouter = router({
   list: procedure.input(noInput).query(({ ctx }) => ({ now: ctx.controlPlane.clock.now(), items: ctx.controlPlane.sessions.list() })),
 
+  /** Zones of attached control planes: read-only. */
+  remote: procedure.input(noInput).query(({ ctx }) => ({ now: ctx.controlPlane.clock.now(), items: ctx.controlPlane.remoteZones() })),
+
   get: procedure
     .input(z.strictObject({ id }))
     .query(({ ctx, input }) => ({ now: ctx.controlPlane.clock.now(), ...sessionRow(ctx.controlPlane.sessions, input.id) })),
