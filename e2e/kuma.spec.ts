@@ -49,10 +49,10 @@ test('its zones are read on Streams as remote, with their connections and the in
   const detail = page.getByRole('region', { name: 'Zone zone-1 of prod-global' })
   await expect(detail).toContainText('online since')
   await expect(detail).toContainText('controlPlane.envVars.KUMA_XDS_SERVER_DATAPLANE_STATUS_FLUSH_INTERVAL')
-  await expect(detail.getByRole('row', { name: /Mesh/ }).first()).toBeVisible()
+  await expect(detail.getByRole('row', { name: /CircuitBreaker/ })).toBeVisible()
   await page.reload()
   await detail.getByRole('link', { name: 'how fresh its status is' }).click()
-  await expect(page.getByRole('region', { name: 'Insight of zone-1' })).toContainText('Set over there', { timeout: 10_000 })
+  await expect(page.getByRole('region', { name: 'Insight of prod-global/zone-1' })).toContainText('Set over there', { timeout: 10_000 })
 })
 
 test('its data planes are listed beside our own, and one that rejects says what and where the reason is', async ({ page }) => {
@@ -60,7 +60,7 @@ test('its data planes are listed beside our own, and one that rejects says what 
   const row = page.getByRole('row', { name: /rejecting-dp/ })
   await expect(row).toContainText('fresh', { timeout: 15_000 })
   await row.click()
-  const detail = page.getByRole('region', { name: 'Insight of rejecting-dp' })
+  const detail = page.getByRole('region', { name: 'Insight of prod-global/zone-1/rejecting-dp' })
   await expect(detail).toContainText('Has rejected')
   await expect(detail).toContainText('KUMA_XDS_SERVER_NACK_BACKOFF')
   await expect(detail).toContainText('no heartbeat of a data plane travels to a global')

@@ -54,7 +54,7 @@ export function DetailBody({ detail, peer, storeProblem, now }: DetailBodyProps)
         )}
         <Fact term="version">
           <code className="break-all">{row.version || '–'}</code>
-          {row.writer !== '' && ` by ${row.writer}`}
+          {row.writer !== '' && row.writer !== row.version && ` by ${row.writer}`}
         </Fact>
         <Fact term="conflicts">
           <span className={row.conflicts.harmful > 0 ? 'font-semibold text-stale-ink' : undefined}>{row.conflicts.harmful} harmful</span>,{' '}

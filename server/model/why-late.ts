@@ -31,7 +31,8 @@ function whyObserved(evidence: LatenessEvidence, source: string, now: number): s
     return `${inWords(behindMs)} behind: its status should follow within ${inWords(row.cadenceMs)}.${besides}`
   if (row.heartbeatMs > 0 && silentMs > LATE_ABOVE * row.heartbeatMs)
     return `Not renewed for ${inWords(silentMs)}: it should be every ${inWords(row.heartbeatMs)}.${besides}`
-  return whyRejecting(evidence, now) ?? note
+  const rejecting = whyRejecting(evidence, now)
+  return rejecting === null ? note : `${rejecting}${besides}`
 }
 
 function whyOffline({ row }: LatenessEvidence, now: number): string {
