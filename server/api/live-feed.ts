@@ -4,6 +4,7 @@ import { CoreError } from '../lib/errors.ts'
 import type { Attention } from '../link/attention.ts'
 import type { LinkRegistry } from '../link/link-registry.ts'
 import { toGlance } from '../model/counters-glance.ts'
+import { placesOf } from '../model/observed-insight.ts'
 import { type KeyString, type ResourceKey, toKeyString } from '../model/resource.ts'
 import type { Counters, LiveFrame } from '../model/views.ts'
 import type { SlowReaders } from '../telemetry/slow-readers.ts'
@@ -345,16 +346,6 @@ export function createLiveFeed(
       }
     },
   }
-}
-
-/** Of rows that were seen through a link, the name begins with it. Each link and mesh once. */
-function placesOf(keys: Iterable<ResourceKey>): readonly (readonly [link: string, mesh: string])[] {
-  const places = new Map<string, readonly [string, string]>()
-  for (const { name, mesh } of keys) {
-    const link = name.slice(0, Math.max(0, name.indexOf('/')))
-    if (link !== '') places.set(`${link} ${mesh}`, [link, mesh])
-  }
-  return [...places.values()]
 }
 
 /** Takes out the rows whose turn it is. */

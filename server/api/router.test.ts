@@ -67,6 +67,17 @@ describe('debug', () => {
 })
 
 describe('insights', () => {
+  it('who reads rows that were seen through a link looks at it; who asks for what is not there does not', async () => {
+    fake.board.put({ ...insightRow('prod/dp-1'), source: 'prod' })
+    const { attention } = fake.controlPlane
+    await call().insights.rows({ keys: [insightKey('elsewhere/gone')] })
+    expect(attention.isLookedAt('elsewhere')).toBe(false)
+    await call().insights.rows({ keys: [insightKey('prod/dp-1')] })
+    expect(attention.isLookedAt('prod', insightKey('').mesh)).toBe(true)
+    await clock.advance(20_000)
+    expect(attention.isLookedAt('prod')).toBe(false)
+  })
+
   it('gives rows in the order asked for and leaves out those that are gone', async () => {
     for (const name of ['a', 'b']) fake.board.put(insightRow(name))
     const answer = await call().insights.rows({ keys: [insightKey('b'), insightKey('gone'), insightKey('a')] })

@@ -46,7 +46,10 @@ export function createAttention(clock: Pick<Clock, 'monotonic'>): Attention {
         letGo(placeOf(link, mesh))
       }
     },
-    touch: (link, mesh) => looking(link, mesh, (at) => touchedAt.set(at, clock.monotonic())),
+    touch(link, mesh) {
+      for (const at of touchedAt.keys()) if (!isLooked(at)) touchedAt.delete(at)
+      looking(link, mesh, (at) => touchedAt.set(at, clock.monotonic()))
+    },
     isLookedAt: (link, mesh) => isLooked(mesh === undefined ? link : placeOf(link, mesh)),
     onLook: (listener, signal) => topic.subscribe(listener, signal),
   }

@@ -31,3 +31,13 @@ export interface ObservedInsights {
   set(insight: ObservedInsight): void
   remove(key: ResourceKey): void
 }
+
+/** Through which links, and of which meshes ('' = of none), these were seen: each once; none for our own. */
+export function placesOf(keys: Iterable<ResourceKey>): readonly (readonly [link: string, mesh: string])[] {
+  const places = new Map<string, readonly [string, string]>()
+  for (const { name, mesh } of keys) {
+    const link = name.slice(0, Math.max(0, name.indexOf('/')))
+    if (link !== '') places.set(`${link} ${mesh}`, [link, mesh])
+  }
+  return [...places.values()]
+}
