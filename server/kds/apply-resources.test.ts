@@ -101,6 +101,7 @@ describe('what comes from the other control plane', () => {
 
   it('may be gone already when it is to be removed', async () => {
     expect(await apply([remove(mesh('never').key)])).toEqual([])
+    expect(await apply([remove(mesh('').key), remove({ type: 'Mesh', mesh: 'default', name: 'in-a-mesh' })])).toEqual([])
   })
 
   it('that meets another write is made again on what is there by then', async () => {

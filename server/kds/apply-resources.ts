@@ -100,8 +100,9 @@ export async function applyChanges(
       keys.map((key) => ({ kind: 'delete', key }) as const),
       { writer: deps.writer, signal },
     )
-    // Gone already, or with its owner a moment ago: that is what was wanted.
-    for (const result of results) if (!result.ok && result.error.code !== 'not_found') throw result.error
+    // Gone already, with its owner a moment ago, or by a name that nothing can have: that is what was wanted.
+    for (const result of results)
+      if (!result.ok && !isCoreError(result.error, 'not_found') && !isCoreError(result.error, 'invalid')) throw result.error
   }
 
   async function read(drafts: readonly ResourceDraft[]): Promise<ReadonlyMap<string, Resource>> {

@@ -122,6 +122,9 @@ describe('resources between control planes', () => {
     expect(() => codec.decode('MeshTimeout', any(bad('[]')))).toThrow(
       "MeshTimeout slow.demo can't be read: its spec is JSON, but not an object",
     )
+    expect(() => codec.decode('MeshTimeout', any(bad(`{"a":${'['.repeat(3_000)}${']'.repeat(3_000)}}`)))).toThrow(
+      "MeshTimeout slow.demo can't be read: its spec has more than 64 objects and lists in one another",
+    )
     expect(() => codec.decode('MeshTimeout', any(bad('{}', '')))).toThrow('a resource of type MeshTimeout came without a name')
     expect(() => codec.decode('MeshTimeout', any(Buffer.from([0x0a, 0x7f])))).toThrow(/^a resource of type MeshTimeout can't be read: /)
     expect(() => codec.decode('MeshTimeout', { type_url: 'x', value: Buffer.alloc(0) })).toThrow('not as "x"')

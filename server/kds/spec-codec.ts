@@ -1,4 +1,5 @@
 import type { DataplaneInsight__Output } from '../gen/kuma/mesh/v1alpha1/DataplaneInsight.ts'
+import { isNestedDeeper } from '../lib/nesting.ts'
 import type { DataplaneInsight } from '../model/insight.ts'
 import { fromWireInsight, toWireInsight } from './dataplane-insight-codec.ts'
 import { KUMA_PACKAGE, type KdsProtos } from './protos.ts'
@@ -26,6 +27,8 @@ interface Carried {
 }
 
 const TYPE_PREFIX = 'type.googleapis.com/'
+/** More levels than any policy has. */
+const DEEPEST = 64
 /** Types whose spec crosses as protobuf and that we read. */
 const READ: ReadonlySet<string> = new Set(['Mesh', 'Dataplane', 'DataplaneInsight'])
 
@@ -74,8 +77,9 @@ function shortTypeOf(typeUrl: string): string | undefined {
 function readJson(value: Buffer): object {
   if (value.length === 0) return {}
   const spec: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(value))
-  if (typeof spec === 'object' && spec !== null && !Array.isArray(spec)) return spec
-  throw new TypeError('its spec is JSON, but not an object')
+  if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) throw new TypeError('its spec is JSON, but not an object')
+  if (isNestedDeeper(spec, DEEPEST)) throw new TypeError(`its spec has more than ${DEEPEST} objects and lists in one another`)
+  return spec
 }
 
 /** As real control planes write JSON: no space, and what could end a script is escaped. */

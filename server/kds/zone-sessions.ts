@@ -56,7 +56,7 @@ export interface ZoneSessionsDeps {
   readonly version: string
   readonly codec: KumaResourceCodec
   readonly directory: SyncDirectory
-  readonly store: Pick<ResourceStore, 'list' | 'writeBatch'>
+  readonly store: Pick<ResourceStore, 'list' | 'writeBatch' | 'changes'>
   /** Makes the Zone if it is not there; rejects with `forbidden` when it is disabled. */
   readonly register: (zone: ZoneCaller) => Promise<void>
   readonly sessions: SessionRegistry
@@ -100,7 +100,7 @@ export function createZoneSessions(deps: ZoneSessionsDeps): ZoneSessions {
   const statuses = new Map<Stream, StatusSession>()
   const held = new Set<AnyCall>()
   const lastFlushes = new Set<Promise<void>>()
-  /** What a zone refused and what ended its connections is remembered while it is away. */
+  /** What a zone refused and what ended its connections is remembered while it is away, until its Zone is deleted. */
   const deliveries = new Map<string, Delivery>()
   const healthAt = new Map<string, number>()
   const ending = new AbortController()
@@ -115,17 +115,18 @@ export function createZoneSessions(deps: ZoneSessionsDeps): ZoneSessions {
       call.on('cancelled', () => held.delete(call))
     },
     isAlive(zone) {
-      healthAt.set(zone, clock.now())
+      if (hasStreams(zone)) healthAt.set(zone, clock.now())
       for (const stream of streams) if (stream.zone.name === zone) report(stream)
     },
     sizes: () => ({ streams: streams.size, held: held.size, zones: deliveries.size }),
     async run(signal) {
+      const forgetting = forgetDeleted(signal)
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
       isStopping = true
       ending.abort()
       for (const stream of streams) stream.end(stopping())
       for (const call of held) call.emit('error', toGrpcStatus(stopping()))
-      await Promise.allSettled(lastFlushes)
+      await Promise.allSettled([forgetting, ...lastFlushes])
     },
   }
 
@@ -248,8 +249,8 @@ export function createZoneSessions(deps: ZoneSessionsDeps): ZoneSessions {
   async function admit(call: AnyCall, zone: ZoneCaller, parts: StreamParts): Promise<Stream> {
     const { direction } = parts
     let isOver = false
-    call.on('cancelled', () => (isOver = true))
-    call.on('close', () => (isOver = true))
+    // A clean end, too: it is told once, and nobody else listens yet.
+    for (const event of ['end', 'cancelled', 'close'] as const) call.on(event, () => (isOver = true))
     await deps.register(zone)
     if (isOver || isStopping) throw isStopping ? stopping() : new CoreError('aborted', 'the stream ended while it connected')
     for (const other of streams)
@@ -293,6 +294,7 @@ export function createZoneSessions(deps: ZoneSessionsDeps): ZoneSessions {
       sessions.remove(id)
       const flush = statuses.get(stream)?.close({ ...subscriptionOf(stream), disconnectedAt: clock.now() })
       statuses.delete(stream)
+      if (!hasStreams(zone.name)) healthAt.delete(zone.name)
       if (flush === undefined) return
       lastFlushes.add(flush)
       void flush.finally(() => lastFlushes.delete(flush))
@@ -338,6 +340,18 @@ export function createZoneSessions(deps: ZoneSessionsDeps): ZoneSessions {
       ...(agent !== undefined && { agent }),
       ...(config !== undefined && { config }),
       ...(alive !== undefined && { healthAt: alive }),
+    }
+  }
+
+  function hasStreams(zone: string): boolean {
+    return streams.values().some((stream) => stream.zone.name === zone)
+  }
+
+  async function forgetDeleted(signal: AbortSignal) {
+    for await (const change of deps.store.changes(signal)) {
+      if (change.kind === 'deleted' && change.key.type === 'Zone') deliveries.delete(change.key.name)
+      // Which ones went meanwhile is not told: what an absent zone was refused is found again when it is back.
+      if (change.kind === 'resync') for (const zone of deliveries.keys()) if (!hasStreams(zone)) deliveries.delete(zone)
     }
   }
 

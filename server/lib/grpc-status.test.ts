@@ -7,6 +7,9 @@ describe('the status a gRPC peer is told', () => {
   it('is the code that fits, with what was wrong', () => {
     expect(toGrpcStatus(new CoreError('invalid', 'no node'))).toEqual({ code: status.INVALID_ARGUMENT, details: 'no node' })
   })
+  it('blames nobody for an end that the peer wanted', () => {
+    expect(toGrpcStatus(new CoreError('aborted', 'it ended while it connected')).code).toBe(status.CANCELLED)
+  })
   it('tells nothing of a fault of ours', () => {
     expect(toGrpcStatus(new CoreError('internal', 'secret'))).toEqual({ code: status.UNAVAILABLE, details: 'unexpected error' })
   })

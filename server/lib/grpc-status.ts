@@ -22,4 +22,5 @@ const codeFor: Readonly<Partial<Record<ErrorCode, grpcStatus>>> = {
   unsupported: grpcStatus.UNIMPLEMENTED,
   exhausted: grpcStatus.RESOURCE_EXHAUSTED,
   conflict: grpcStatus.ABORTED,
+  aborted: grpcStatus.CANCELLED,
 }
