@@ -8,6 +8,7 @@ import { seededRandom } from '../server/demo/population.ts'
 import { soakChurn } from './soak/churn.ts'
 import { soakPeers } from './soak/hostile-peers.ts'
 import { soakFuzzApi } from './soak/fuzz-api.ts'
+import { soakFuzzKds } from './soak/fuzz-kds.ts'
 import { soakFuzzXds } from './soak/fuzz-xds.ts'
 import { soakDisks } from './soak/disks.ts'
 import { soakKills } from './soak/kills.ts'
@@ -35,6 +36,7 @@ const parts: Readonly<Record<string, (asked: Asked, report: Report) => Promise<v
   clock: ({ seed }, report) => soakClock(seed, report),
   sleep: ({ stoppedS, seed }, report) => soakSleep({ stoppedMs: stoppedS * 1000, seed }, report),
   'fuzz-xds': ({ messages, seed, onlyCase }, report) => soakFuzzXds({ messages, seed, only: onlyCase }, report),
+  'fuzz-kds': ({ messages, seed, onlyCase }, report) => soakFuzzKds({ messages, seed, only: onlyCase }, report),
   'fuzz-api': ({ messages, seed, onlyCase }, report) => soakFuzzApi({ messages: messages / API_SHARE, seed, only: onlyCase }, report),
   peers: (_asked, report) => soakPeers({ seconds: PEERS_S }, report),
   churn: ({ minutes, seed }, report) => soakChurn({ durationMs: minutes * 60_000, seed, withBrowser: true }, report),

@@ -13,16 +13,22 @@ export interface Product {
   readonly child: ChildProcess
   readonly url: string
   readonly xds: string
+  /** Null in a zone. */
+  readonly kds: string | null
   readonly dataDir: string
   /** What it wrote on stderr so far. */
   log(): string
   counters(): Promise<Counters>
   call<T>(procedure: string, input?: unknown): Promise<T>
+  /** A mutation. */
+  post<T>(procedure: string, input: unknown): Promise<T>
   apply(settings: Readonly<Record<string, number>>): Promise<void>
   /** A simulated fleet against it; resolves when all are connected and stored as fresh. */
   startFleet(options: { readonly dataplanes: number; readonly seed: number }): Promise<Fleet>
   stop(): Promise<void>
 }
+
+type Listening = Pick<Product, 'url' | 'xds' | 'kds'>
 
 export interface Fleet {
   /** All of its data planes leave. */
@@ -46,12 +52,13 @@ export async function startProduct({ preload = [], flags = [], withPages = false
   )
   let log = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (log = (log + text).slice(-200_000)))
-  const { url, xds } = await listeningLineOf(child, () => log)
+  const { url, xds, kds } = await listeningLineOf(child, () => log)
   const fleets = new Set<Fleet>()
   const product: Product = {
     child,
     url,
     xds,
+    kds,
     dataDir,
     log: () => log,
     counters: async () => (await product.call<{ counters: Counters }>('overview.counters')).counters,
@@ -59,13 +66,12 @@ export async function startProduct({ preload = [], flags = [], withPages = false
       const query = input === undefined ? '' : `?input=${encodeURIComponent(JSON.stringify(input))}`
       return unwrap(await fetch(`${url}/api/trpc/${procedure}${query}`))
     },
+    async post(procedure, input) {
+      const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(input) }
+      return unwrap(await fetch(`${url}/api/trpc/${procedure}`, request))
+    },
     async apply(settings) {
-      for (const [key, value] of Object.entries(settings)) {
-        const body = JSON.stringify({ key, value, expectedVersion: '0' })
-        await unwrap(
-          await fetch(`${url}/api/trpc/settings.apply`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }),
-        )
-      }
+      for (const [key, value] of Object.entries(settings)) await product.post('settings.apply', { key, value, expectedVersion: '0' })
     },
     async startFleet({ dataplanes, seed }) {
       const before = (await product.counters()).sessions.xds
@@ -122,11 +128,11 @@ async function unwrap<T>(response: Response): Promise<T> {
   return body.result.data
 }
 
-function listeningLineOf(child: ChildProcess, log: () => string): Promise<{ readonly url: string; readonly xds: string }> {
+function listeningLineOf(child: ChildProcess, log: () => string): Promise<Listening> {
   return new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`it ended with ${code} before it listened: ${log()}`)))
     createInterface({ input: child.stdout! }).on('line', (line) => {
-      if (line.startsWith('{')) resolve(JSON.parse(line) as { url: string; xds: string })
+      if (line.startsWith('{')) resolve(JSON.parse(line) as Listening)
     })
   })
 }

@@ -3,6 +3,7 @@ import { seededRandom } from '../../server/demo/population.ts'
 import { soakChurn } from './churn.ts'
 import { soakDisks } from './disks.ts'
 import { soakFuzzApi } from './fuzz-api.ts'
+import { soakFuzzKds } from './fuzz-kds.ts'
 import { soakFuzzXds } from './fuzz-xds.ts'
 import { soakPeers } from './hostile-peers.ts'
 import { soakKills } from './kills.ts'
@@ -38,6 +39,10 @@ describe('the product, treated badly for a moment (npm run soak does it for an h
 
   it('answers mutated gRPC messages with a clear status, and keeps nothing of them', async () => {
     expect(await breachesOf((report) => soakFuzzXds({ messages: 2_000, seed: SEED }, report))).toEqual([])
+  })
+
+  it('takes mutated messages of zones and of a global for what they are, and keeps nothing of them', async () => {
+    expect(await breachesOf((report) => soakFuzzKds({ messages: 1_500, seed: SEED }, report))).toEqual([])
   })
 
   it('blames mutated requests and socket messages on who sent them', async () => {

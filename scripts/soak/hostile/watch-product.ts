@@ -26,7 +26,6 @@ export async function watchProduct(product: Product): Promise<Watch> {
   const before = await settled(snapshot)
   const logFrom = product.log().length
   let peak = before.memory.rss
-  let slowest = 0
   const ending = new AbortController()
   void sample()
 
@@ -50,15 +49,14 @@ export async function watchProduct(product: Product): Promise<Watch> {
         .split('\n')
         .filter((line) => /"level":(?:50|60)/.test(line))
       report.hold(blamed.length === 0, 'it takes nothing for a fault of its own', blamed[0]?.slice(0, 500) ?? 'yes')
-      report.say(`  slowest answer to others meanwhile: ${Math.round(slowest)} ms`)
+      const { eventLoopLagMs } = await product.counters()
+      report.say(`  event loop lag meanwhile: p99 ${Math.round(eventLoopLagMs.p99)} ms`)
     },
   }
 
   async function sample() {
     while (!ending.signal.aborted) {
-      const askedAt = performance.now()
       const found = await snapshot().catch(() => undefined)
-      slowest = Math.max(slowest, performance.now() - askedAt)
       peak = Math.max(peak, found?.memory.rss ?? 0)
       await wait(SAMPLE_MS)
     }

@@ -1,7 +1,7 @@
 import { seededRandom } from '../../../server/demo/population.ts'
 import { nodeOf, plainDataplane } from '../../../server/xds/testing/raw-client.ts'
 import { loadProtos, TYPE_URL_PREFIX } from '../../../server/xds/protos.ts'
-import { lengthDelimited, nested, tag, text, varint } from './protobuf-bytes.ts'
+import { createDice, DELTA_REQUEST, type Fields, mutate, wrap } from './mutations.ts'
 import { frame } from './raw-grpc.ts'
 
 /** One stream's worth of bytes that no honest peer sends. */
@@ -14,14 +14,11 @@ export interface XdsCase {
 type Variant = 'sotw' | 'delta'
 
 const SERVICE = '/envoy.service.discovery.v3.AggregatedDiscoveryService/'
-const NODE_FIELD: Readonly<Record<Variant, number>> = { sotw: 2, delta: 1 }
-const ERROR_DETAIL_FIELD: Readonly<Record<Variant, number>> = { sotw: 6, delta: 7 }
-const TYPE_URL_FIELD: Readonly<Record<Variant, number>> = { sotw: 4, delta: 2 }
-const NAMES_FIELD = 3
+const fieldsOf: Readonly<Record<Variant, Fields>> = {
+  sotw: { typeUrl: 4, names: 3, node: 2, holder: 6, anyInHolder: 3 },
+  delta: DELTA_REQUEST,
+}
 const MOST_MESSAGES = 20
-const HUGE = 10 * 1024 * 1024
-/** Of those that take a whole machine's time to send there are few. */
-const HUGE_SHARE = 1 / 400
 
 const types = [
   'envoy.config.cluster.v3.Cluster',
@@ -131,9 +128,8 @@ export function createXdsCases(seed: number): MakeXdsCase {
   return (index) => {
     const random = seededRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b))
     const variant = random() < 0.5 ? 'sotw' : 'delta'
-    const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!
-    const chance = (share: number) => random() < share
-    const whole = (below: number) => Math.floor(random() * below)
+    const dice = createDice(random)
+    const { pick, chance, whole } = dice
 
     const valid = (isFirst: boolean): Buffer => serializers[variant](isFirst ? withNode(request()) : request())
     const count = 1 + whole(MOST_MESSAGES)
@@ -143,7 +139,7 @@ export function createXdsCases(seed: number): MakeXdsCase {
     for (let nth = 0; nth < count; nth++) {
       if (nth === 0 && isHonestAtFirst)
         messages.push(frame(serializers[variant]({ ...request(), node: nodeOf(`default.f${index}`, plainDataplane('web', 8080)) })))
-      else messages.push(wrapped(mutated(nth === 0)))
+      else messages.push(wrap(mutated(nth === 0), dice))
     }
     return { path: pathOf(), headers: headersOf(), messages }
 
@@ -190,137 +186,7 @@ export function createXdsCases(seed: number): MakeXdsCase {
       const honest = valid(isFirst || chance(0.1))
       // Most streams go on for a while: what breaks a message ends the stream.
       if (!isFirst && chance(0.6)) return honest
-      if (chance(HUGE_SHARE)) return pick([huge, hugeCrowd])(honest)
-      return pick([
-        keep,
-        keep,
-        cutOff,
-        flipped,
-        duplicated,
-        lyingLength,
-        wrongWireType,
-        hugeVarint,
-        deepAny,
-        deepStruct,
-        badUtf8,
-        unknownEnum,
-        garbage,
-        unclosedGroup,
-      ])(honest)
-    }
-
-    function keep(honest: Buffer): Buffer {
-      return honest
-    }
-    function cutOff(honest: Buffer): Buffer {
-      return honest.subarray(0, whole(honest.length + 1))
-    }
-    function flipped(honest: Buffer): Buffer {
-      const bytes = Buffer.from(honest)
-      for (let times = 1 + whole(8); times > 0 && bytes.length > 0; times--) bytes[whole(bytes.length)] = whole(256)
-      return bytes
-    }
-    function duplicated(honest: Buffer): Buffer {
-      return Buffer.concat([honest, honest, honest])
-    }
-    function lyingLength(honest: Buffer): Buffer {
-      const length = pick([-1n, 1n << 31n, (1n << 31n) - 1n, 1n << 32n, 1n << 62n, BigInt(honest.length + 1)])
-      return Buffer.concat([honest, lengthDelimited(pick([1, 2, 3, 4, 5, 6, 7]), Buffer.from('short'), length)])
-    }
-    function wrongWireType(honest: Buffer): Buffer {
-      return Buffer.concat([honest, tag(1 + whole(8), pick([0, 1, 3, 4, 5, 6, 7])), varint(BigInt(whole(1_000_000)))])
-    }
-    function hugeVarint(honest: Buffer): Buffer {
-      return Buffer.concat([honest, tag(1 + whole(8), 0), Buffer.alloc(10 + whole(40), 0xff)])
-    }
-    /** A google.protobuf.Any in an Any in an Any, in the details of an error. */
-    function deepAny(honest: Buffer): Buffer {
-      const depth = pick([10, 200, 3_000])
-      let any: Buffer = text(1, 'type.googleapis.com/google.protobuf.Any')
-      for (let level = 0; level < depth; level++)
-        any = Buffer.concat([text(1, 'type.googleapis.com/google.protobuf.Any'), lengthDelimited(2, any)])
-      return Buffer.concat([honest, lengthDelimited(ERROR_DETAIL_FIELD[variant], Buffer.concat([text(2, 'no'), lengthDelimited(3, any)]))])
-    }
-    /** A list in a list in a list, in the metadata of the node. */
-    function deepStruct(honest: Buffer): Buffer {
-      const value = deepList(pick([20, 90, 3_000]))
-      const entry = Buffer.concat([text(1, 'dataplane.resource'), lengthDelimited(2, value)])
-      return Buffer.concat([
-        honest,
-        lengthDelimited(NODE_FIELD[variant], Buffer.concat([text(1, 'default.web'), lengthDelimited(3, lengthDelimited(1, entry))])),
-      ])
-    }
-    function deepList(depth: number): Buffer {
-      let value: Buffer = Buffer.alloc(0)
-      for (let level = 0; level < depth; level++) value = lengthDelimited(6, lengthDelimited(1, value))
-      return value
-    }
-    function badUtf8(honest: Buffer): Buffer {
-      const bad = Buffer.from([0x64, 0xff, 0xfe, 0xc0, 0xaf, 0xed, 0xa0, 0x80, 0xf8])
-      return Buffer.concat([
-        honest,
-        lengthDelimited(pick([TYPE_URL_FIELD[variant], NAMES_FIELD, 5]), bad),
-        lengthDelimited(NODE_FIELD[variant], lengthDelimited(1, bad)),
-      ])
-    }
-    function unknownEnum(honest: Buffer): Buffer {
-      // The null of a google.protobuf.Value is an enum, and so is the protocol of a listening address.
-      const value = Buffer.concat([tag(1, 0), varint(BigInt(pick([7, -1, 2 ** 31])))])
-      const entry = Buffer.concat([text(1, 'dataplane.resource'), lengthDelimited(2, value)])
-      const address = nested(1, 1, Buffer.concat([tag(1, 0), varint(99n)]))
-      return Buffer.concat([
-        honest,
-        lengthDelimited(NODE_FIELD[variant], Buffer.concat([lengthDelimited(3, lengthDelimited(1, entry)), lengthDelimited(11, address)])),
-      ])
-    }
-    function garbage(): Buffer {
-      return Buffer.from(Array.from({ length: whole(300) }, () => whole(256)))
-    }
-    function unclosedGroup(honest: Buffer): Buffer {
-      return Buffer.concat([honest, Buffer.alloc(pick([1, 100, 20_000]), tag(9, 3))])
-    }
-    function huge(honest: Buffer): Buffer {
-      return Buffer.concat([
-        honest,
-        text(pick([NAMES_FIELD, TYPE_URL_FIELD[variant], 5]), 'x'.repeat(pick([HUGE, HUGE - 1_000, HUGE / 4]))),
-      ])
-    }
-    /** Few bytes each, a great many: names, or elements of the node. */
-    function hugeCrowd(honest: Buffer): Buffer {
-      const bytes = pick([HUGE / 3, HUGE / 6, HUGE / 20])
-      const crowd = (one: Buffer) => Buffer.alloc(Math.floor(bytes / one.length) * one.length, one)
-      const empty = (field: number) => lengthDelimited(field, Buffer.alloc(0))
-      const node = NODE_FIELD[variant]
-      return Buffer.concat([
-        honest,
-        pick([
-          () => crowd(text(NAMES_FIELD, 'a')),
-          () => crowd(empty(node)),
-          () => lengthDelimited(node, crowd(empty(pick([3, 9, 11])))),
-          () =>
-            lengthDelimited(
-              node,
-              lengthDelimited(
-                3,
-                lengthDelimited(1, Buffer.concat([text(1, 'x'), lengthDelimited(2, lengthDelimited(6, crowd(empty(1))))])),
-              ),
-            ),
-          () => lengthDelimited(ERROR_DETAIL_FIELD[variant], crowd(empty(3))),
-        ])(),
-      ])
-    }
-
-    function wrapped(message: Buffer): Buffer {
-      if (chance(0.97)) return frame(message)
-      return pick([
-        () => frame(message, { flag: 1 }),
-        () => frame(message, { flag: whole(256) }),
-        () => frame(message, { length: message.length + 1 + whole(1_000) }),
-        () => frame(message, { length: -1 }),
-        () => frame(message, { length: 2 ** 31 }),
-        () => frame(message, { length: Math.floor(message.length / 2) }),
-        () => frame(message).subarray(0, whole(message.length + 5)),
-      ])()
+      return mutate(honest, fieldsOf[variant], dice)
     }
   }
 }
