@@ -5,6 +5,7 @@ const pages = [
   { path: '/', heading: 'Overview', shows: /DataplaneInsight/ },
   { path: '/insights', heading: 'Insights', shows: /dataplane-sink/ },
   { path: '/sinks', heading: 'Sinks', shows: /dataplane/ },
+  { path: '/watchers', heading: 'Watchers', shows: /Nothing is watched yet/ },
   { path: '/streams', heading: 'Streams', shows: /delta/ },
   { path: '/conflicts', heading: 'Conflicts', shows: /conflict/i },
 ] as const
@@ -52,6 +53,7 @@ test('every page is reached by keyboard alone', async ({ page }) => {
   for (const [keys, heading] of [
     ['gi', 'Insights'],
     ['gs', 'Sinks'],
+    ['gw', 'Watchers'],
     ['gt', 'Streams'],
     ['gc', 'Conflicts'],
     ['go', 'Overview'],

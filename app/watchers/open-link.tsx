@@ -52,22 +52,29 @@ function PresentLink({ link, onClose }: { readonly link: LinkRow; readonly onClo
   )
 }
 
-/** Opened on demand: it keeps what it was opened with, and meets what others changed meanwhile by the version. */
 function Policy({ link }: { readonly link: LinkRow }) {
+  const [isOpen, setIsOpen] = useState(false)
+  if (!isOpen) return <Button onClick={() => setIsOpen(true)}>Edit policy</Button>
+  return <OpenPolicy link={link} onClose={() => setIsOpen(false)} />
+}
+
+/** Reads the versions when it is opened, whoever read them before, and keeps them: what others change meanwhile is met on save. */
+function OpenPolicy({ link, onClose }: { readonly link: LinkRow; readonly onClose: () => void }) {
   const trpc = useTRPC()
   const client = useTRPCClient()
   const queryClient = useQueryClient()
-  const [isOpen, setIsOpen] = useState(false)
   const [problem, setProblem] = useState<string | null>(null)
   const [isSaving, setIsSaving] = useState(false)
-  const settings = useQuery(trpc.settings.list.queryOptions(undefined, { enabled: isOpen, gcTime: 0, staleTime: Number.POSITIVE_INFINITY }))
+  const settings = useQuery(
+    trpc.settings.list.queryOptions(undefined, { refetchOnMount: 'always', gcTime: 0, staleTime: Number.POSITIVE_INFINITY }),
+  )
 
   async function apply(edits: readonly PolicyEdit[]) {
     setIsSaving(true)
     setProblem(null)
     try {
       for (const edit of edits) await client.settings.apply.mutate(edit)
-      setIsOpen(false)
+      onClose()
     } catch (error) {
       setProblem(problemText(error))
       await settings.refetch()
@@ -76,16 +83,15 @@ function Policy({ link }: { readonly link: LinkRow }) {
     await queryClient.invalidateQueries({ queryKey: trpc.links.list.queryKey() })
   }
 
-  if (!isOpen) return <Button onClick={() => setIsOpen(true)}>Edit policy</Button>
   return (
     <PolicyForm
       linkId={link.id}
       policy={link.policy}
       settings={settings.data?.items ?? []}
-      isSaving={isSaving || settings.data === undefined}
+      isSaving={isSaving || !settings.isFetchedAfterMount}
       problem={problem}
       onApply={(edits) => void apply(edits)}
-      onCancel={() => setIsOpen(false)}
+      onCancel={onClose}
     />
   )
 }

@@ -11,6 +11,7 @@ import { Button } from '../../components/ui/button.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import type { LinkRow } from '../../server/model/link-row.ts'
 import { useEscape } from '../insights/use-page-keys.ts'
+import { problemText } from '../insights/problem-text.ts'
 import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
 import { useTRPC } from '../trpc-client.tsx'
 import { OpenLink } from './open-link.tsx'
@@ -31,7 +32,7 @@ export function WatchersClient() {
     if (links.error === null) return <Skeleton lines={8} label="the links" />
     return (
       <BlockMessage title="The links could not be read" onRetry={() => void links.refetch()}>
-        {links.error.message}
+        {problemText(links.error)}
       </BlockMessage>
     )
   }
@@ -57,7 +58,7 @@ export function WatchersClient() {
             </Chip>
           ))}
         </div>
-        <Button onClick={() => save(linkCsv(shown, links.data.now))}>CSV</Button>
+        <Button onClick={() => save(linkCsv(shown))}>CSV</Button>
         <div className="ml-auto">
           <LaneLegend />
         </div>

@@ -25,7 +25,7 @@ export interface LinkDetailProps {
 
 /** One link: what is wrong and what to do about it, its backoff, what it asked and what came. */
 export function LinkDetail({ link, detail, now, note, isBusy, onRetry, onPause, onResume, onClose, policyForm }: LinkDetailProps) {
-  const { id, endpoint, state, lastError, withoutSuccessSince, policy, requests, relists, reconnects, objects, bad } = link
+  const { id, endpoint, health, state, lastError, withoutSuccessSince, policy, requests, relists, reconnects, objects, bad } = link
   const { lastEventAt, lastBookmarkAt, eventsPerSecond, eventLagMs } = link
   const [isPausing, setIsPausing] = useState(false)
   return (
@@ -84,6 +84,9 @@ export function LinkDetail({ link, detail, now, note, isBusy, onRetry, onPause, 
             {detail?.waitMs != null && `${formatSpan(detail.waitMs)}, `}ends <Time at={state.until} />
           </Fact>
         )}
+        <Fact label="health">
+          {health} since <Time at={link.healthSince} />
+        </Fact>
         {withoutSuccessSince !== null && (
           <Fact label="without success">
             {formatSpan(now - withoutSuccessSince)} (unhealthy after {formatExactSpan(policy.unhealthyAfterMs.value)})

@@ -2,7 +2,8 @@ import type { LinkRow } from '../../server/model/link-row.ts'
 import { formatRate, formatSpan } from '../format.ts'
 import { useNow } from '../now.tsx'
 import { Badge } from '../ui/badge.tsx'
-import { stateNote, stateText, toneOf } from './link-words.ts'
+import { HealthMark } from './health-mark.tsx'
+import { isInTrouble, stateNote, stateText, toneOf } from './link-words.ts'
 import { SwimLane } from './swim-lane.tsx'
 
 export interface LinkTableProps {
@@ -78,7 +79,10 @@ function Row({ link, now, isSelected, onSelect }: RowProps) {
         <div className="text-xs break-words text-muted">{subject}</div>
       </th>
       <td className="max-w-80 px-3 py-2.5 max-sm:max-w-full max-sm:p-0">
-        <Badge tone={toneOf(link)}>{stateText(link, now)}</Badge>
+        <div className="flex flex-wrap gap-1">
+          <Badge tone={toneOf(link)}>{stateText(link, now)}</Badge>
+          {isInTrouble(link) && <HealthMark health={link.health} />}
+        </div>
         <div className="mt-0.5 text-xs break-words text-muted">{stateNote(link, now)}</div>
       </td>
       <td className="min-w-32 px-3 py-3.5 max-sm:p-0">

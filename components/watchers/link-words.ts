@@ -3,7 +3,7 @@ import { formatSpan } from '../format.ts'
 
 /** What the page says of a link's state: pure. */
 
-export type LinkTone = 'good' | 'warn' | 'bad' | 'quiet' | 'info'
+export type LinkTone = 'good' | 'warn' | 'quiet' | 'info'
 
 /** The badge: what it does now, counting down while it waits. */
 export function stateText({ state, stateSince, probing, waitingFor, pausedBy }: LinkRow, now: number): string {
@@ -43,11 +43,15 @@ export function stateNote(link: LinkRow, now: number): string {
   return at === null ? 'nothing has come yet' : `${what} ${formatSpan(now - at)} ago`
 }
 
-export function toneOf({ state, health }: Pick<LinkRow, 'state' | 'health'>): LinkTone {
+/** Of what it does now; how well it is, is told beside it. */
+export function toneOf({ state }: Pick<LinkRow, 'state'>): LinkTone {
   if (state.kind === 'paused' || state.kind === 'stopped' || state.kind === 'idle') return 'quiet'
-  if (health === 'degraded' || health === 'unhealthy') return 'bad'
   if (state.kind === 'live') return 'good'
   return state.kind === 'waiting' ? 'warn' : 'info'
+}
+
+export function isInTrouble({ health }: Pick<LinkRow, 'health'>): boolean {
+  return health === 'degraded' || health === 'unhealthy'
 }
 
 export type LinkFilter = 'live' | 'waiting' | 'trouble' | 'paused'
@@ -61,7 +65,7 @@ export function fits(link: LinkRow, filter: LinkFilter | null): boolean {
     case 'waiting':
       return link.state.kind === 'waiting' || link.state.kind === 'connecting' || link.state.kind === 'syncing'
     case 'trouble':
-      return link.health === 'degraded' || link.health === 'unhealthy'
+      return isInTrouble(link)
     case 'paused':
       return link.state.kind === 'paused'
   }

@@ -52,7 +52,7 @@ describe('a link in words', () => {
       { state: { kind: 'waiting', attempt: 4, until: NOW + 12_000, cause: 'forbidden' }, health: 'degraded', lastError: error },
       'attempt 4, next in 12 s',
       'forbidden: may not list nodes',
-      'bad',
+      'warn',
     ],
     [
       'probing',
@@ -90,8 +90,8 @@ describe('a link in words', () => {
   })
 
   it('is a line of a CSV', () => {
-    expect(linkCsv([link({ subject: 'a, b' })], NOW).split('\r\n')[1]).toBe(
-      'edge/nodes,watch,https://edge:6443,"a, b",live,healthy,,,1970-01-01T02:46:38.000Z,1,,3,start 1,200 2',
+    expect(linkCsv([link({ subject: 'a, b' })]).split('\r\n')[1]).toBe(
+      'edge/nodes,watch,https://edge:6443,"a, b",live,1970-01-01T02:45:40.000Z,,,,,healthy,,,1970-01-01T02:46:38.000Z,,1,,3,start 1,200 2',
     )
   })
 })
