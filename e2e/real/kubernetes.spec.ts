@@ -1,6 +1,6 @@
-import type { Browser, Page } from '@playwright/test'
+import type { Browser, Locator, Page } from '@playwright/test'
 import { parseAllDocuments } from 'yaml'
-import type { LinkDetail, LinkRow } from '../../server/model/link-row.ts'
+import type { LinkDetail } from '../../server/model/link-row.ts'
 import type { InsightDetail, InsightRow } from '../../server/model/views.ts'
 import { expect, startTidewatch, test as base, type Tidewatch } from '../tidewatch.ts'
 import { kubeApi, type RealKubernetes, startKubernetes } from './kubernetes.ts'
@@ -30,10 +30,12 @@ interface World {
   readonly cluster: RealKubernetes
   readonly tidewatch: Tidewatch
   readonly admin: ReturnType<typeof kubeApi>
-  /** Everything its links were seen as, all along, by who asks the API. */
-  readonly seen: Set<string>
-  /** The badges that the Watchers page showed, all along: `maps: live`, without their numbers. */
+  /** Its row on the Watchers page, which is open all along. */
+  row(id: string): Locator
+  /** What that page said of states and health, all along, without numbers: `maps: attempt #, next in #`, `maps: unhealthy`. */
   shown(): Promise<readonly string[]>
+  /** Until the page says it is live, and nothing else of it. */
+  expectWell(id: string): Promise<void>
   link(id: string): Promise<LinkDetail>
   /** Until it is live, and what we have is what the server has: names and versions. */
   expectEqual(watcher: string, kind: string, path: string): Promise<void>
@@ -46,6 +48,7 @@ async function startWorld(browser: Browser): Promise<World> {
   const viewer = admin.hasContext('viewer')
     ? `\n  - { id: viewer, context: viewer, apiVersion: v1, kind: ConfigMap, namespace: ${NAMESPACE} }`
     : ''
+  const held = admin.hasContext('held') ? `\n  - { id: held, context: held, apiVersion: v1, kind: ConfigMap, namespace: ${NAMESPACE} }` : ''
   await admin.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } })
   const tidewatch = await startTidewatch({
     file: 'server/main.ts',
@@ -53,32 +56,23 @@ async function startWorld(browser: Browser): Promise<World> {
 watchers:
   - { id: maps, apiVersion: v1, kind: ConfigMap, namespace: ${NAMESPACE} }
   - { id: widgets, apiVersion: ${GROUP}/v1, kind: Widget }
-  - { id: leases, apiVersion: coordination.k8s.io/v1, kind: Lease, namespace: ${NAMESPACE} }${viewer}
+  - { id: leases, apiVersion: coordination.k8s.io/v1, kind: Lease, namespace: ${NAMESPACE} }${viewer}${held}
 settings: { link.maxBackoffMs: 2000, link.unhealthyAfterMs: 4000 }
 `,
   })
   const page = await browser.newPage()
   await keepBadges(page)
   await page.goto(`${tidewatch.url}/watchers`)
-  const seen = new Set<string>()
-  const looking = setInterval(() => void look(), 150)
-  const linksOf = async () => (await tidewatch.call<{ items: LinkRow[] }>('links.list')).items
-
-  async function look() {
-    for (const { id, state, health, waitingFor } of await linksOf().catch(() => [])) {
-      seen.add(`${id} ${state.kind}`)
-      seen.add(`${id} ${health}`)
-      if (state.kind === 'waiting' && state.cause !== undefined) seen.add(`${id} waiting after ${state.cause}`)
-      if (waitingFor !== null) seen.add('waiting for the probe')
-    }
-  }
-
   const world: World = {
     cluster,
     tidewatch,
     admin,
-    seen,
+    row: (id) => page.getByRole('row').filter({ has: page.getByRole('button', { name: id, exact: true }) }),
     shown: () => badgesOf(page),
+    async expectWell(id) {
+      await expect(world.row(id)).toContainText('live for', { timeout: 30_000 })
+      await expect(world.row(id)).not.toContainText(/degraded|unhealthy/)
+    },
     link: (id) => tidewatch.call<LinkDetail>('links.get', { id }),
     async expectEqual(watcher, kind, path) {
       await expect.poll(async () => (await world.link(watcher)).state.kind, { timeout: 30_000 }).toBe('live')
@@ -94,7 +88,6 @@ settings: { link.maxBackoffMs: 2000, link.unhealthyAfterMs: 4000 }
         .toEqual({ missing: 0, ours: (await admin.list(path)).length })
     },
     async stop() {
-      clearInterval(looking)
       await page.close()
       await tidewatch.stop()
       await admin.delete(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.${GROUP}`).catch(() => undefined)
@@ -105,15 +98,23 @@ settings: { link.maxBackoffMs: 2000, link.unhealthyAfterMs: 4000 }
   return world
 }
 
-/** From here on the page notes each badge as it is drawn, however short its time. */
+/** From here on the page notes each badge as it is drawn, however short its time; and a wait that counts down. */
 async function keepBadges(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const badges = new Set<string>()
+    const waits = new Map<string, string>()
     Object.assign(globalThis, { badges })
     const note = () => {
       for (const row of document.querySelectorAll('tbody tr')) {
-        const badge = row.querySelector('td span')?.textContent
-        if (badge) badges.add(`${row.querySelector('th button')?.textContent}: ${badge.replace(/ \d.*/, '')}`)
+        const id = row.querySelector('th button')?.textContent
+        for (const { textContent: text } of row.querySelectorAll('td:nth-child(2) > div:first-child > span')) {
+          badges.add(`${id}: ${text.replaceAll(/\d+([.:]\d+)*( (ms|s|min)\b)?( \d+ s\b)?/g, '#')}`)
+          const [, attempt] = /^(.*), next in /.exec(text) ?? []
+          if (attempt === undefined) continue
+          const before = waits.get(`${id} ${attempt}`)
+          if (before !== undefined && before !== text) badges.add(`${id}: counts down`)
+          waits.set(`${id} ${attempt}`, text)
+        }
       }
     }
     new MutationObserver(note).observe(document, { subtree: true, childList: true, characterData: true })
@@ -157,19 +158,19 @@ async function listsOf({ link }: World) {
 }
 
 /** Leaves the watcher behind while something happens to the server. */
-async function whilePaused({ tidewatch }: World, id: string, happen: () => Promise<void>) {
+async function whilePaused({ tidewatch, row }: World, id: string, happen: () => Promise<void>) {
   await tidewatch.mutate('links.pause', { id })
+  await expect(row(id)).toContainText('paused by operator')
   await happen()
   await tidewatch.mutate('links.resume', { id })
 }
 
-test('a kind whose definition is missing is named, and followed once it is installed', async ({ world }) => {
-  const { admin, link } = world
-  await expect.poll(async () => (await link('widgets')).lastError?.class, { timeout: 15_000 }).toBe('not_found')
-  expect(await link('widgets')).toMatchObject({
-    health: 'degraded',
-    lastError: { hint: expect.stringContaining('CustomResourceDefinition of Widget') },
-  })
+test('a kind whose definition is missing is named, and followed once it is installed', async ({ world, page }) => {
+  const { admin, tidewatch, row } = world
+  await expect(row('widgets')).toContainText('degraded', { timeout: 15_000 })
+  await expect(row('widgets')).toContainText('not found')
+  await page.goto(`${tidewatch.url}/watchers?link=widgets`)
+  await expect(page.getByRole('region', { name: 'Link widgets' })).toContainText('CustomResourceDefinition of Widget')
   await admin.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -189,8 +190,18 @@ test('a kind whose definition is missing is named, and followed once it is insta
       ],
     },
   })
-  await expect.poll(async () => (await link('widgets')).state.kind, { timeout: 30_000 }).toBe('live')
-  expect((await link('widgets')).health).toBe('healthy')
+  await world.expectWell('widgets')
+})
+
+test('a server that takes connections and says nothing is being connected to until it answers', async ({ world }) => {
+  const { cluster, row, tidewatch } = world
+  test.skip(cluster.kit === undefined, 'needs a context `held`')
+  await world.expectWell('held')
+  cluster.kit!.hold(true)
+  await tidewatch.mutate('links.retryNow', { id: 'held' })
+  await expect(row('held')).toContainText('connecting')
+  cluster.kit!.hold(false)
+  await world.expectWell('held')
 })
 
 test('what is created, changed and deleted is followed', async ({ world }) => {
@@ -232,34 +243,35 @@ test('two managers that write one status in turn are named', async ({ world }) =
   await expect.poll(async () => (await detail())?.row).toMatchObject({ writer: 'writer-a', freshness: 'fresh' })
 })
 
-test('access that is missing is named with the rule that grants it, pasted back as it is; revoked and granted again', async ({ world }) => {
-  const { admin, link, tidewatch } = world
+test('access that is missing is named with the rule that grants it, pasted back as the page has it; revoked and granted again', async ({
+  world,
+  page,
+}) => {
+  const { admin, row, tidewatch } = world
   test.skip(!admin.hasContext('viewer'), 'needs a context `viewer` without rights')
-  await expect.poll(async () => (await link('viewer')).lastError?.class, { timeout: 15_000 }).toBe('forbidden')
-  const { health, lastError } = await link('viewer')
-  expect(health).toBe('degraded')
-  const documents = parseAllDocuments(lastError!.hint).map((document) => document.toJS() as { kind: string; metadata: { name: string } })
+  await expect(row('viewer')).toContainText('degraded', { timeout: 15_000 })
+  await expect(row('viewer')).toContainText('forbidden')
+  await page.goto(`${tidewatch.url}/watchers?link=viewer`)
+  const detail = page.getByRole('region', { name: 'Link viewer' })
+  const rule = await detail.getByRole('region', { name: 'What to paste' }).innerText()
+  const documents = parseAllDocuments(rule).map((document) => document.toJS() as { kind: string; metadata: { name: string } })
   expect(documents.map(({ kind }) => kind)).toEqual(['Role', 'RoleBinding'])
   const pathOf = (kind: string) =>
     `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/${kind === 'Role' ? 'roles' : 'rolebindings'}`
   for (const document of documents) await admin.create(pathOf(document.kind), document)
   await world.expectEqual('viewer', 'ConfigMap', CONFIG_MAPS)
-  expect((await link('viewer')).health).toBe('healthy')
+  await world.expectWell('viewer')
 
   const binding = documents[1]!
   await admin.delete(`${pathOf('RoleBinding')}/${binding.metadata.name}`)
-  await expect
-    .poll(
-      async () => {
-        // An open watch goes on; the next request is refused.
-        await tidewatch.mutate('links.retryNow', { id: 'viewer' })
-        return (await link('viewer')).health
-      },
-      { timeout: 15_000, intervals: [500] },
-    )
-    .toBe('degraded')
+  await expect(async () => {
+    // An open watch goes on; the next request is refused.
+    await detail.getByRole('button', { name: 'Retry now' }).click()
+    await expect(row('viewer')).toContainText('degraded', { timeout: 2_000 })
+  }).toPass({ timeout: 20_000 })
   await admin.create(pathOf('RoleBinding'), binding)
   await world.expectEqual('viewer', 'ConfigMap', CONFIG_MAPS)
+  await world.expectWell('viewer')
 })
 
 test('a crash is waited out together, and followed again after it', async ({ world }) => {
@@ -267,25 +279,29 @@ test('a crash is waited out together, and followed again after it', async ({ wor
   test.skip(kit === undefined, 'a given cluster is not broken on purpose')
   test.setTimeout(120_000)
   await kit!.crash()
-  await expect.poll(async () => (await world.link('maps')).health, { timeout: 15_000 }).toBe('unhealthy')
-  expect(await world.link('maps')).toMatchObject({
-    lastError: { class: 'network' },
-    state: { kind: expect.stringMatching(/waiting|connecting/) },
-  })
+  await expect(world.row('maps')).toContainText('unhealthy', { timeout: 15_000 })
+  await expect(world.row('maps')).toContainText(/(attempt|probe) \d+, next in|waiting for the probe of/)
+  expect(await world.link('maps')).toMatchObject({ lastError: { class: 'network' } })
   await kit!.start()
   await world.admin.create(CONFIG_MAPS, configMap('after-crash'))
   await world.expectEqual('maps', 'ConfigMap', CONFIG_MAPS)
-  expect(await world.link('maps')).toMatchObject({ health: 'healthy', relists: { start: 1 } })
+  await world.expectWell('maps')
+  // A server that restarts may have forgotten the version we had: then once, and not again, everything is read.
+  const { start, gone = 0, ...others } = (await world.link('maps')).relists
+  expect([start, others]).toEqual([1, {}])
+  expect(gone).toBeLessThanOrEqual(1)
 })
 
 test('a graceful end is followed to its end, then waited out', async ({ world }) => {
   const { kit } = world.cluster
   test.skip(kit === undefined, 'a given cluster is not broken on purpose')
   test.setTimeout(180_000)
+  await world.expectWell('maps')
   const before = (await world.link('maps')).stateSince
   const restarted = kit!.restartGracefully()
   // The server keeps open watches for up to a minute: all that time the link is live.
   await new Promise((resolve) => setTimeout(resolve, 5_000))
+  await expect(world.row('maps')).toContainText('live for')
   expect(await world.link('maps')).toMatchObject({ state: { kind: 'live' }, stateSince: before })
   await restarted
   await world.admin.create(CONFIG_MAPS, configMap('after-graceful'))
@@ -342,42 +358,33 @@ test('a store restored from an older backup is read again from nothing, and what
 })
 
 test('at the end everything is equal, and the page had shown every state on the way', async ({ world }) => {
-  const { cluster, seen } = world
+  const { cluster } = world
   await world.expectEqual('maps', 'ConfigMap', CONFIG_MAPS)
   await world.expectEqual('widgets', 'Widget', `/apis/${GROUP}/v1/widgets`)
   await world.expectEqual('leases', 'Lease', LEASES)
-  const lanes = new Set((await world.link('maps')).history.map(({ lane }) => lane))
-  expect([...seen].sort()).toEqual(
-    expect.arrayContaining(['widgets waiting after not_found', 'widgets degraded', 'widgets live', 'widgets healthy', 'maps live']),
-  )
-  if (cluster.kit !== undefined) {
-    expect([...lanes].sort()).toEqual(['live', 'paused', 'syncing', 'waiting'])
-    expect([...seen].sort()).toEqual(
-      expect.arrayContaining([
-        'maps waiting after network',
-        'maps unhealthy',
-        'maps paused',
-        'viewer waiting after forbidden',
-        'viewer degraded',
-        'viewer healthy',
-        'waiting for the probe',
-      ]),
-    )
-  }
   const shown = await world.shown()
-  console.log(`shown on the way: ${shown.toSorted().join(', ')}`)
-  expect(shown).toEqual(expect.arrayContaining(['widgets: attempt', 'widgets: live for']))
-  if (cluster.kit !== undefined)
-    expect(shown).toEqual(
-      expect.arrayContaining([
-        'maps: attempt',
-        'maps: probe',
-        'maps: reading everything',
-        'maps: live for',
-        expect.stringMatching(/^maps: paused by operator/),
-        'viewer: attempt',
-        'viewer: live for',
-      ]),
-    )
-  expect(shown.filter((badge) => badge.includes('waiting for the probe of')).length > 0).toBe(cluster.kit !== undefined)
+  console.log(`shown on the way: ${shown.toSorted().join(' | ')}`)
+  expect(shown).toEqual(
+    expect.arrayContaining(['widgets: attempt #, next in #', 'widgets: counts down', 'widgets: degraded', 'widgets: live for #']),
+  )
+  if (cluster.kit === undefined) return
+  expect(shown).toEqual(
+    expect.arrayContaining([
+      'held: connecting',
+      'maps: reading everything',
+      'maps: live for #',
+      'maps: attempt #, next in #',
+      'maps: probe #, next in #',
+      'maps: counts down',
+      'maps: unhealthy',
+      expect.stringMatching(/^maps: paused by operator/),
+      'viewer: attempt #, next in #',
+      'viewer: degraded',
+      'viewer: live for #',
+      expect.stringMatching(/: waiting for the probe of #$/),
+    ]),
+  )
+  const lanes = new Set((await world.link('maps')).history.map(({ lane }) => lane))
+  expect([...lanes].sort()).toEqual(['live', 'paused', 'syncing', 'waiting'])
+  for (const id of ['maps', 'widgets', 'leases', 'viewer', 'held']) await world.expectWell(id)
 })

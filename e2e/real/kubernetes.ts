@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request as requestHttps } from 'node:https'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
+import { createHoldableProxy } from './holdable-proxy.ts'
 
 /** A real API server as a test's own: by scripts that may break it, or a given cluster, which is only used. */
 export interface RealKubernetes {
@@ -25,6 +26,8 @@ export interface KubernetesKit {
   backup(): Promise<void>
   restore(): Promise<void>
   restartWith(flags: readonly string[]): Promise<void>
+  /** Through the context `held`, connections are taken and nothing passes, until it is let go. */
+  hold(isHeld: boolean): void
 }
 
 export async function startKubernetes(): Promise<RealKubernetes> {
@@ -40,11 +43,12 @@ export async function startKubernetes(): Promise<RealKubernetes> {
     await call('kube-down')
     await run(up, [folder, ...flags])
   }
-  const kubeconfig = (await run(up, [folder])).trim().split('\n').at(-1)!
+  const wire = await withHeldContext((await run(up, [folder])).trim().split('\n').at(-1)!, join(folder, 'kubeconfig-held'))
   const [etcd, kept] = [join(folder, 'etcd'), join(folder, 'etcd-kept')]
   return {
-    kubeconfig,
+    kubeconfig: wire.kubeconfig,
     kit: {
+      hold: wire.proxy.hold,
       crash: async () => void (await call('kube-restart', '--down')),
       start: async () => void (await call('kube-restart')),
       restartGracefully: async () => void (await call('kube-restart', '--graceful')),
@@ -63,10 +67,24 @@ export async function startKubernetes(): Promise<RealKubernetes> {
       restartWith,
     },
     async stop() {
+      wire.proxy.close()
       await call('kube-down')
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** A kubeconfig with one context more: `held`, as the current one, through a wire that can be held. */
+async function withHeldContext(kubeconfig: string, path: string) {
+  const config = new KubeConfig()
+  config.loadFromFile(kubeconfig)
+  const [cluster, context] = [config.getCurrentCluster()!, config.getContextObject(config.getCurrentContext())!]
+  const { hostname, port } = new URL(cluster.server)
+  const proxy = await createHoldableProxy({ host: hostname, port: Number(port) })
+  config.addCluster({ ...cluster, name: 'held', server: `https://127.0.0.1:${proxy.port}` })
+  config.addContext({ ...context, name: 'held', cluster: 'held' })
+  writeFileSync(path, config.exportConfig())
+  return { kubeconfig: path, proxy }
 }
 
 function run(file: string, args: readonly string[]): Promise<string> {
