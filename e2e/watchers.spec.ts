@@ -1,5 +1,5 @@
 import { AxeBuilder } from '@axe-core/playwright'
-import { createServer } from 'node:net'
+import { freePort } from './simulated-cluster.ts'
 import { expect, startTidewatch, test as base, type Tidewatch } from './tidewatch.ts'
 
 /** A zone whose global is away, and watchers of a cluster that is: links in every state that trouble has. */
@@ -7,7 +7,7 @@ const test = base.extend<object, { zone: Tidewatch }>({
   zone: [
     async ({}, use) => {
       const zone = await startTidewatch({
-        flags: ['--mode', 'zone', '--zone', 'east', '--global-address', `127.0.0.1:${await closedPort()}`],
+        flags: ['--mode', 'zone', '--zone', 'east', '--global-address', `127.0.0.1:${await freePort()}`],
       })
       await use(zone)
       await zone.stop()
@@ -18,15 +18,6 @@ const test = base.extend<object, { zone: Tidewatch }>({
     await use(zone.url)
   },
 })
-
-/** Nothing listens there: it was free a moment ago. */
-async function closedPort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { readonly port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 test('a link that finds nobody says so, counts down to its next try, and is tried at once when asked', async ({ page, zone }) => {
   await page.goto('/watchers')

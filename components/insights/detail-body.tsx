@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { freshnessAt, latenessAt, pendingMsAt } from '../../server/model/freshness.ts'
 import type { Counters, InsightDetail } from '../../server/model/views.ts'
 import { whyLate } from '../../server/model/why-late.ts'
-import { formatAge, formatExactSpan } from '../format.ts'
+import { formatAge, formatExactSpan, formatSpan } from '../format.ts'
 import { Time } from '../time.tsx'
 import { ContentList } from './content-list.tsx'
 import { RemoteSettings } from './remote-settings.tsx'
@@ -39,13 +39,12 @@ export function DetailBody({ detail, peer, storeProblem, now }: DetailBodyProps)
             </>
           )}
         </Fact>
-        <Fact term="generation moved">
-          {row.heartbeatAt === 0 ? <span className="text-muted">not yet</span> : <Time at={row.heartbeatAt} />}
-        </Fact>
-        <Fact term="cadence">
-          {formatExactSpan(row.cadenceMs)}
-          {row.heartbeatMs > 0 && `, heartbeat ${formatExactSpan(row.heartbeatMs)}`}
-        </Fact>
+        {(row.source === null || row.heartbeatMs > 0) && (
+          <Fact term={row.source === null ? 'generation moved' : 'last renewed'}>
+            {row.heartbeatAt === 0 ? <span className="text-muted">not yet</span> : <Time at={row.heartbeatAt} />}
+          </Fact>
+        )}
+        <Fact term="cadence">{cadenceText(row)}</Fact>
         {row.source !== null && <Fact term="seen through">{row.source}</Fact>}
         {row.modifiedAt > 0 && (
           <Fact term="last write">
@@ -56,10 +55,12 @@ export function DetailBody({ detail, peer, storeProblem, now }: DetailBodyProps)
           <code className="break-all">{row.version || '–'}</code>
           {row.writer !== '' && row.writer !== row.version && ` by ${row.writer}`}
         </Fact>
-        <Fact term="conflicts">
-          <span className={row.conflicts.harmful > 0 ? 'font-semibold text-stale-ink' : undefined}>{row.conflicts.harmful} harmful</span>,{' '}
-          {row.conflicts.benign} benign
-        </Fact>
+        {row.source === null && (
+          <Fact term="conflicts">
+            <span className={row.conflicts.harmful > 0 ? 'font-semibold text-stale-ink' : undefined}>{row.conflicts.harmful} harmful</span>,{' '}
+            {row.conflicts.benign} benign
+          </Fact>
+        )}
         {current !== undefined && (
           <Fact term={current.disconnectedAt === undefined ? 'connected' : 'was connected'}>
             {current.disconnectedAt === undefined && 'since '}
@@ -116,6 +117,13 @@ export function DetailBody({ detail, peer, storeProblem, now }: DetailBodyProps)
   )
 }
 
+/** Of ours, the settings as they are; of what is watched, one span, as it may be a part of one over there. */
+function cadenceText({ source, cadenceMs, heartbeatMs }: InsightDetail['row']): string {
+  if (source !== null)
+    return heartbeatMs > 0 ? `renewed every ${formatSpan(heartbeatMs)}` : `its status follows within ${formatSpan(cadenceMs)}`
+  return `${formatExactSpan(cadenceMs)}${heartbeatMs > 0 ? `, heartbeat ${formatExactSpan(heartbeatMs)}` : ''}`
+}
+
 const tones = {
   fresh: 'border-fresh bg-fresh/7',
   late: 'border-late bg-late/8',
@@ -129,9 +137,10 @@ function Why({ detail, storeProblem, now }: Omit<DetailBodyProps, 'peer'>) {
   const { row, nextFlushAt } = detail
   const level = freshnessAt(row, now)
   const sentence = whyLate({ ...detail, storeProblem }, now)
+  const isRemarkable = row.nacked.length > 0 || detail.note !== null
   const [lead, rest] = splitLead(sentence ?? 'Fresh and quiet. Nothing of it waits to be written.')
   return (
-    <p className={`rounded-md border-l-3 px-3 py-2 ${row.nacked.length > 0 && level === 'fresh' ? tones.late : tones[level]}`}>
+    <p className={`rounded-md border-l-3 px-3 py-2 ${isRemarkable && level === 'fresh' ? tones.late : tones[level]}`}>
       <strong className="font-semibold">{lead}</strong>
       {rest}
       {nextFlushAt !== null && !rest.includes('next flush') && (

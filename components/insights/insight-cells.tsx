@@ -1,3 +1,4 @@
+import { ArrowLeftRight } from 'lucide-react'
 import { type Freshness, freshnessAt } from '../../server/model/freshness.ts'
 import type { InsightRow, Key } from '../../server/model/views.ts'
 import { formatCount, formatSpan } from '../format.ts'
@@ -36,16 +37,12 @@ export function InsightCells({ row, now, isGone }: { readonly row: InsightRow; r
       <Cell column="lastWrite">
         <span className="text-xs text-muted">{row.modifiedAt === 0 ? '–' : `${steadyAge(now - row.modifiedAt)} ago`}</span>
       </Cell>
-      <Cell column="conflicts">
-        <Conflicts conflicts={row.conflicts} />
-      </Cell>
+      <Cell column="conflicts">{row.source === null ? <Conflicts conflicts={row.conflicts} /> : <Nothing />}</Cell>
       <Cell column="rejects">
         {row.nacked.length === 0 ? <Nothing /> : <span className="font-semibold text-stale-ink">{row.nacked.join(' ')}</span>}
       </Cell>
       <Cell column="writer">
-        <span className="text-xs text-muted" title={row.writer}>
-          {row.writer || '–'}
-        </span>
+        <Writer row={row} />
       </Cell>
     </>
   )
@@ -93,6 +90,23 @@ function Conflicts({ conflicts: { harmful, benign } }: Pick<InsightRow, 'conflic
       <span className="text-xs text-muted">/ {formatCount(benign)}</span>
       <span className="sr-only"> harmful / benign</span>
     </>
+  )
+}
+
+/** Who wrote last; or the two who write one part of it in turn, each over the other. */
+function Writer({ row: { writer, contenders } }: { readonly row: InsightRow }) {
+  if (contenders.length === 0)
+    return (
+      <span className="text-xs text-muted" title={writer}>
+        {writer || '–'}
+      </span>
+    )
+  return (
+    <span className="text-xs font-semibold text-late-ink" title={`${contenders.join(' and ')} write it in turn`}>
+      <ArrowLeftRight aria-hidden className="mr-1 inline size-3" />
+      {contenders.join(', ')}
+      <span className="sr-only"> write it in turn</span>
+    </span>
   )
 }
 

@@ -1,7 +1,7 @@
 import Link from 'next/link'
 import { type Freshness, freshnessLevels } from '../../server/model/freshness.ts'
 import type { FreshnessStrip } from '../../server/model/views.ts'
-import { formatCount, formatExactSpan, formatSpan } from '../format.ts'
+import { formatCount, formatSpan } from '../format.ts'
 import { FreshnessMark, FreshnessShape } from '../freshness-mark.tsx'
 import { Panel } from '../ui/panel.tsx'
 import { stripBarsOf, stripTableOf, stripZones } from './strip-bars.ts'
@@ -74,8 +74,8 @@ function Strip({ strip, hrefOf }: { readonly strip: FreshnessStrip; readonly hre
       <div>
         <h3 className="font-semibold">{type}</h3>
         <p className="text-xs text-muted">
-          {formatCount(total)} · every {formatExactSpan(Math.round(cadenceMs))}
-          {cadenceMaxMs > cadenceMs && ` to ${formatExactSpan(cadenceMaxMs)}`}
+          {formatCount(total)} · every {formatSpan(cadenceMs)}
+          {cadenceMaxMs > cadenceMs && ` to ${formatSpan(cadenceMaxMs)}`}
         </p>
       </div>
       <div className="relative h-10 min-w-0">

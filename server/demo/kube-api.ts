@@ -13,6 +13,7 @@ import type { DemoFault } from '../model/views.ts'
 import { createKubeCluster, simulatedKinds } from './kube-cluster.ts'
 import { createKubeServer, type KubeServer, type KubeTrouble } from './kube-server.ts'
 import { createKubeStore } from './kube-store.ts'
+import { createKubeWorkloads, workloadKinds, type WorkloadFault } from './kube-workloads.ts'
 import { seededRandom } from './population.ts'
 
 const FIRST_VERSION = 1_000
@@ -28,12 +29,13 @@ const USER = 'tidewatch'
 
 interface Switch extends Omit<DemoFault, 'active' | 'name'> {
   readonly on: Cluster | undefined
-  readonly trouble: KubeTrouble | 'restore'
+  readonly trouble: KubeTrouble | 'restore' | WorkloadFault
 }
 interface Cluster {
   readonly name: string
   readonly server: KubeServer
   readonly restore: () => void
+  readonly setFault: (fault: WorkloadFault, isActive: boolean) => void
 }
 
 if (import.meta.main) await main()
@@ -67,18 +69,24 @@ async function main(): Promise<void> {
     const store = createKubeStore({ firstVersion: FIRST_VERSION + SINCE_BACKUP, window: WINDOW })
     const random = seededRandom(index + 1)
     const cluster = createKubeCluster({ clock, random, store }, { name, nodes: index === 0 ? 6 : 3, pods: index === 0 ? 20 : 4 })
+    const workloads = index === 0 ? createKubeWorkloads({ clock, random, store }) : undefined
     const restore = store.backup(FIRST_VERSION)
     const server = await createKubeServer(
       { clock, store },
-      { port, tokens: { [token]: USER }, kinds: simulatedKinds, ...(tls !== undefined && { tls }) },
+      { port, tokens: { [token]: USER }, kinds: [...simulatedKinds, ...workloadKinds], ...(tls !== undefined && { tls }) },
     )
     lives.push(cluster.run(ending.signal, server.flush), bookmarks(server))
+    if (workloads !== undefined) lives.push(workloads.run(ending.signal, server.flush))
     return {
       name,
       server,
       restore() {
         restore()
         server.cutAll()
+      },
+      setFault(fault, isActive) {
+        workloads?.setFault(fault, isActive)
+        server.flush()
       },
     }
   }
@@ -94,9 +102,10 @@ async function main(): Promise<void> {
     const { on, trouble } = switches[name]!
     if (trouble === 'restore') {
       if (isOn) on?.restore()
-    } else {
+    } else if (typeof trouble === 'string') on?.setFault(trouble, isOn)
+    else {
       // A server has one trouble at a time: another one of its switches goes off.
-      for (const other of active) if (switches[other]?.on === on) active.delete(other)
+      for (const other of active) if (switches[other]?.on === on && typeof switches[other]?.trouble === 'object') active.delete(other)
       await on?.server.setTrouble(isOn ? trouble : undefined)
     }
     if (isOn) active.add(name)
@@ -178,6 +187,24 @@ function switchesOf(clusters: readonly Cluster[]): Readonly<Record<string, Switc
       description: `The store of ${main} is put back to an old backup: versions that were seen are in its future. Switches itself off.`,
       on: first,
       trouble: 'restore',
+    },
+    'kube-unobserved': {
+      label: `${main} controller stuck`,
+      description: `The controller of the deployment shop/checkout in ${main} sees nothing of what is asked of it: its observedGeneration stays behind.`,
+      on: first,
+      trouble: 'unobserved',
+    },
+    'kube-contended': {
+      label: `${main} contenders`,
+      description: `Two GitOps tools write the spec of the deployment shop/payments in ${main} in turn, each undoing what the other did.`,
+      on: first,
+      trouble: 'contended',
+    },
+    'kube-failing': {
+      label: `${main} jobs fail`,
+      description: `The cron jobs of ${main} are started each minute, and none succeeds: they are late after 90 s.`,
+      on: first,
+      trouble: 'failing',
     },
   }
 }

@@ -56,6 +56,8 @@ export interface KubeServerOptions {
 export interface ServedKind {
   /** '' for the core group. */
   readonly group: string
+  /** One for all kinds of a group; default v1. */
+  readonly version?: string
   readonly kind: string
   readonly plural: string
   readonly isNamespaced: boolean
@@ -92,13 +94,14 @@ export async function createKubeServer({ clock, store }: KubeServerDeps, options
       for (const response of silenced) response.destroy()
       silenced.clear()
       if (next?.kind === 'silent') return
+      if (next === undefined) return
       const meetIt = () => {
         for (const watch of watches) {
-          if (next?.kind === 'gone') expire(watch)
-          else if (next !== undefined) watch.response.end()
+          if (next.kind === 'gone') expire(watch)
+          else if (next.kind !== 'forbidden' || next.plural === watch.kind.plural) watch.response.end()
         }
       }
-      if (next?.kind === 'stopping') holding = clock.at(clock.monotonic() + next.holdMs, meetIt)
+      if (next.kind === 'stopping') holding = clock.at(clock.monotonic() + next.holdMs, meetIt)
       else meetIt()
     },
     flush() {
@@ -165,20 +168,20 @@ export async function createKubeServer({ clock, store }: KubeServerDeps, options
   }
 
   function discovery(path: string): object | undefined {
-    const groups = [...new Set(kinds.map(({ group }) => group).filter((group) => group !== ''))]
+    const groups = new Map(kinds.filter(({ group }) => group !== '').map((kind) => [kind.group, apiVersionOf(kind)]))
     if (path === '/version') return { major: '1', minor: '37', gitVersion: 'v1.37.0-simulated', platform: 'simulated' }
     if (path === '/api') return { kind: 'APIVersions', versions: ['v1'] }
     if (path === '/apis') {
-      const toGroup = (name: string) => {
-        const version = { groupVersion: `${name}/v1`, version: 'v1' }
+      const toGroup = ([name, groupVersion]: readonly [string, string]) => {
+        const version = { groupVersion, version: groupVersion.replace(/^.*\//, '') }
         return { name, versions: [version], preferredVersion: version }
       }
-      return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(toGroup) }
+      return { kind: 'APIGroupList', apiVersion: 'v1', groups: [...groups].map(toGroup) }
     }
-    const group = path === '/api/v1' ? '' : groups.find((name) => path === `/apis/${name}/v1`)
-    if (group === undefined) return undefined
+    const named = kinds.find((kind) => path === rootOf(kind))
+    if (named === undefined) return undefined
     const resources = kinds
-      .filter((each) => each.group === group)
+      .filter(({ group }) => group === named.group)
       .map(({ kind, plural, isNamespaced }) => ({
         name: plural,
         singularName: kind.toLowerCase(),
@@ -186,12 +189,12 @@ export async function createKubeServer({ clock, store }: KubeServerDeps, options
         kind,
         verbs: ['list', 'watch'],
       }))
-    return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: group === '' ? 'v1' : `${group}/v1`, resources }
+    return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf(named), resources }
   }
 
   function collectionOf(path: string) {
     for (const kind of kinds) {
-      const root = kind.group === '' ? '/api/v1' : `/apis/${kind.group}/v1`
+      const root = rootOf(kind)
       if (path === `${root}/${kind.plural}`) return { kind, namespace: undefined }
       const namespace = new RegExp(`^${root}/namespaces/([^/]+)/${kind.plural}$`).exec(path)?.[1]
       if (kind.isNamespaced && namespace !== undefined) return { kind, namespace: decodeURIComponent(namespace) }
@@ -279,7 +282,8 @@ export async function createKubeServer({ clock, store }: KubeServerDeps, options
   }
 }
 
-const apiVersionOf = ({ group }: ServedKind) => (group === '' ? 'v1' : `${group}/v1`)
+const apiVersionOf = ({ group, version = 'v1' }: ServedKind) => (group === '' ? version : `${group}/${version}`)
+const rootOf = (kind: ServedKind) => `${kind.group === '' ? '/api' : '/apis'}/${apiVersionOf(kind)}`
 const whole = (kind: ServedKind, object: object) => ({ kind: kind.kind, apiVersion: apiVersionOf(kind), ...object })
 
 function json(response: ServerResponse, value: unknown) {

@@ -5,6 +5,8 @@ export interface KubeStore {
   /** Stores it under the next version. `collection` is the plural: `pods`. */
   put(collection: string, object: StoredObject): void
   remove(collection: string, key: string): void
+  /** `namespace/name` */
+  get(collection: string, key: string): StoredObject | undefined
   /** By key. What is returned stays as it is. */
   list(collection: string): readonly StoredObject[]
   /** What changed after `version`; `expired` when that is no longer kept. A version from the future has no changes yet. */
@@ -66,6 +68,7 @@ export function createKubeStore({ firstVersion, window }: KubeStoreOptions): Kub
       collections.get(collection)?.delete(key)
       record({ type: 'DELETED', collection, object: stamped(object), version })
     },
+    get: (collection, key) => collections.get(collection)?.get(key),
     list,
     since: (collection, after) =>
       after < forgotten ? 'expired' : changes.filter((change) => change.collection === collection && change.version > after),

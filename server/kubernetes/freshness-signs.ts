@@ -96,12 +96,9 @@ function generationSigns({ metadata, status }: KubeObject): FreshnessSigns {
       isSilent: true,
       remarks: [...remarks, 'Nothing in it tells how fresh it is; name a moment in it by `freshness: { path, cadenceMs }` of its watcher.'],
     }
-  return {
-    heartbeatMs: 0,
-    online: true,
-    ...(observed !== metadata.generation && { behind: { observed } }),
-    remarks,
-  }
+  if (observed === metadata.generation) return { heartbeatMs: 0, online: true, remarks }
+  const asked = `Its controller has seen generation ${observed} of it, and ${metadata.generation} is asked for.`
+  return { heartbeatMs: 0, online: true, behind: { observed }, remarks: [asked, ...remarks] }
 }
 
 function oldestOf(generations: readonly (number | undefined)[]): number | undefined {

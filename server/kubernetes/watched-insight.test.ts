@@ -143,7 +143,7 @@ describe('what follows a generation', () => {
     ]
     const insight = follow(backup).see({ metadata: { name: 'x', resourceVersion: '1', generation: 4 }, status: { conditions } }, START)
     expect(insight.pendingSince).toBe(START)
-    expect(insight.note).toBe('Programmed is False.')
+    expect(insight.note).toBe('Its controller has seen generation 3 of it, and 4 is asked for. Programmed is False.')
   })
 
   it('is unknown where nothing tells, and says how to tell', () => {
@@ -263,6 +263,7 @@ describe('writers', () => {
     expect(watched.insight().note).toBeUndefined()
     const insight = watched.see(written(entry('a', 0, {}), entry('b', 3, { v: {} })), START + 3_000)
     expect(insight.note).toBe('b and a write its status in turn: the last writes were by b, a, b.')
+    expect(insight.contenders).toEqual(['a', 'b'])
     expect(insight.writes?.map(({ writer }) => writer)).toEqual(['b', 'a', 'b'])
     expect(insight).toMatchObject({ writer: 'b', modifiedAt: START + 3_000 })
   })

@@ -101,7 +101,7 @@ export interface InsightOf {
 export function watchedInsight({ watcher, kind, name, version, facts, other }: InsightOf): ObservedInsight {
   const { signs, writers } = facts
   const contention = contentionOf(writers.turns)
-  const note = [...(contention === undefined ? [] : [contention]), ...signs.remarks].join(' ')
+  const note = [...(contention === undefined ? [] : [contention.sentence]), ...signs.remarks].join(' ')
   return {
     key: watchedKey({ watcher, kind, name }),
     subject: { type: kind, mesh: '', name },
@@ -116,6 +116,7 @@ export function watchedInsight({ watcher, kind, name, version, facts, other }: I
     writer: writers.writer,
     modifiedAt: writers.modifiedAt,
     nacked: facts.rejectedTypes,
+    ...(contention !== undefined && { contenders: contention.contenders }),
     ...(note !== '' && { note }),
     ...(writers.turns.length > 0 && {
       writes: writers.turns.map((turn) => ({

@@ -70,13 +70,18 @@ function whoWrote(marks: readonly Mark[], before: readonly Mark[]): Mark | undef
   return moved.reduce<Mark | undefined>((a, b) => (a === undefined || b.at > a.at ? b : a), undefined)
 }
 
-/** A sentence when two managers write one part of it in turn; undefined otherwise. */
-export function contentionOf(turns: readonly WriteTurn[]): string | undefined {
+/** Two managers that write one part of it in turn, and a sentence that says so; undefined when there are none. */
+export function contentionOf(
+  turns: readonly WriteTurn[],
+): { readonly contenders: readonly string[]; readonly sentence: string } | undefined {
   for (const subresource of new Set(turns.map((turn) => turn.subresource))) {
     const writers = turns.filter((turn) => turn.subresource === subresource).map(({ writer }) => writer)
     const [a, b, c] = writers.slice(-3)
-    if (a !== undefined && b !== undefined && a === c && a !== b)
-      return `${a} and ${b} write ${subresource === '' ? 'it' : `its ${subresource}`} in turn: the last writes were by ${writers.join(', ')}.`
+    if (a === undefined || b === undefined || a !== c || a === b) continue
+    return {
+      contenders: [a, b].sort(),
+      sentence: `${a} and ${b} write ${subresource === '' ? 'it' : `its ${subresource}`} in turn: the last writes were by ${writers.join(', ')}.`,
+    }
   }
   return undefined
 }

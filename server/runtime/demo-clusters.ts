@@ -22,6 +22,15 @@ const WATCHERS: Config['watchers'] = [
   { id: 'prod-eu/nodes', context: simulated('prod-eu'), ...NODE },
   { id: 'prod-eu/leases', context: simulated('prod-eu'), ...LEASE },
   { id: 'prod-eu/pods', context: simulated('prod-eu'), apiVersion: 'v1', kind: 'Pod' },
+  { id: 'prod-eu/deployments', context: simulated('prod-eu'), apiVersion: 'apps/v1', kind: 'Deployment' },
+  {
+    id: 'prod-eu/cron-jobs',
+    context: simulated('prod-eu'),
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    freshness: { path: '.status.lastSuccessfulTime', cadenceMs: 60_000 },
+  },
+  { id: 'prod-eu/kuma-data-planes', context: simulated('prod-eu'), apiVersion: 'kuma.io/v1alpha1', kind: 'DataplaneInsight' },
   { id: 'edge/nodes', context: simulated('edge'), ...NODE },
   { id: 'edge/leases', context: simulated('edge'), ...LEASE },
 ]

@@ -79,6 +79,10 @@ async function startWatching(settings: Readonly<Record<string, number>>, cluster
         { id: 'pods', apiVersion: 'v1', kind: 'Pod' },
         { id: 'leases', apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' },
         { id: 'backups', apiVersion: 'example.com/v1', kind: 'Backup' },
+        { id: 'deployments', apiVersion: 'apps/v1', kind: 'Deployment' },
+        { id: 'jobs', apiVersion: 'batch/v1', kind: 'CronJob', freshness: { path: '.status.lastSuccessfulTime', cadenceMs: 600_000 } },
+        { id: 'hasty-jobs', apiVersion: 'batch/v1', kind: 'CronJob', freshness: { path: '.status.lastSuccessfulTime', cadenceMs: 100 } },
+        { id: 'data-planes', apiVersion: 'kuma.io/v1alpha1', kind: 'DataplaneInsight' },
       ],
       settings,
     }),
@@ -185,6 +189,43 @@ describe('a simulated API server, watched by the whole product over HTTP', () =>
     await until(() => expect(node()).toMatchObject({ freshness: 'fresh', heartbeatMs: 300_000 }))
     controlPlane.links.resume('leases', 'ada')
     await until(() => expect(node()?.heartbeatMs).toBeCloseTo(40_000 / 3))
+  })
+
+  const seen = (type: string, name: string) => controlPlane.board.rows([{ type, mesh: '', name }])[0]
+
+  it('has deployments whose status waits for a controller that is stuck', async () => {
+    const checkout = () => seen('Deployment', 'deployments/shop/checkout')
+    await until(() => expect(checkout()).toMatchObject({ freshness: 'fresh', pendingSince: null }))
+    set('kube-unobserved', true)
+    await until(() => expect(checkout()?.pendingSince).not.toBeNull())
+    set('kube-unobserved', false)
+    await until(() => expect(checkout()?.pendingSince).toBeNull())
+  })
+
+  it('has two managers that write one part in turn, and they are named', async () => {
+    const key = { type: 'Deployment', mesh: '', name: 'deployments/shop/payments' }
+    await until(() => expect(seen(key.type, key.name)).toBeDefined())
+    set('kube-contended', true)
+    await until(
+      () =>
+        expect(controlPlane.board.observed(key)?.note).toMatch(
+          /(argocd-controller and kustomize-controller|kustomize-controller and argocd-controller) write it in turn/,
+        ),
+      20_000,
+    )
+    set('kube-contended', false)
+  }, 30_000)
+
+  it('has jobs that are judged by a moment in them and a cadence, and data planes of Kuma by the generation of their subscription', async () => {
+    await until(() => expect(seen('CronJob', 'jobs/shop/prune-carts')).toMatchObject({ freshness: 'fresh', heartbeatMs: 600_000 }))
+    await until(() => expect(seen('CronJob', 'hasty-jobs/shop/prune-carts')).toMatchObject({ freshness: 'stale', heartbeatMs: 100 }))
+    await until(() =>
+      expect(seen('DataplaneInsight', 'data-planes/shop/cart-v1')).toMatchObject({
+        freshness: 'fresh',
+        heartbeatMs: 150_000,
+        writer: 'kuma-cp',
+      }),
+    )
   })
 
   it('that is killed in the middle and started again is followed again, what is gone with it goes', async () => {

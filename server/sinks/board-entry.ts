@@ -110,6 +110,8 @@ export function takeStored(entry: BoardEntry, resource: Resource, seen: InsightP
   Object.assign(entry, status)
 }
 
+const NOBODY: readonly string[] = []
+
 /** Takes in what was seen through a link. */
 export function takeObserved(entry: BoardEntry, observed: ObservedInsight): void {
   const { online, offlineSince, pendingSince, heartbeatAt, version, writer, modifiedAt } = observed
@@ -138,6 +140,7 @@ export function toRow(entry: BoardEntry, now: number): InsightRow {
     offlineSince: entry.offlineSince,
     conflicts: entry.conflicts,
     nacked: entry.rejected,
+    contenders: entry.observed?.contenders ?? NOBODY,
   }
 }
 
