@@ -21,6 +21,7 @@ const rowOf = (key: Key): InsightRow => ({
   offlineSince: null,
   conflicts: { benign: 0, harmful: 0 },
   nacked: [],
+  complaints: [],
   contenders: [],
 })
 

@@ -137,7 +137,7 @@ function Why({ detail, storeProblem, now }: Omit<DetailBodyProps, 'peer'>) {
   const { row, nextFlushAt } = detail
   const level = freshnessAt(row, now)
   const sentence = whyLate({ ...detail, storeProblem }, now)
-  const isRemarkable = row.nacked.length > 0 || detail.note !== null
+  const isRemarkable = row.nacked.length > 0 || row.complaints.length > 0 || row.contenders.length > 0
   const [lead, rest] = splitLead(sentence ?? 'Fresh and quiet. Nothing of it waits to be written.')
   return (
     <p className={`rounded-md border-l-3 px-3 py-2 ${isRemarkable && level === 'fresh' ? tones.late : tones[level]}`}>

@@ -21,13 +21,14 @@ const row: InsightRow = {
   offlineSince: null,
   conflicts: { benign: 41, harmful: 3 },
   nacked: ['CDS', 'LDS'],
+  complaints: [],
   contenders: [],
 }
 
 describe('CSV of insights', () => {
   it('judges each row at the moment of the export, not at the moment it was sent', () => {
     expect(toCsvLine(row, now)).toBe(
-      'late,DataplaneInsight,prod,web-1,true,,25000,2.50,10000,2026-01-02T03:03:50.000Z,150000,2026-01-02T03:03:20.000Z,dataplane-sink,42,3,41,CDS LDS,,\r\n',
+      'late,DataplaneInsight,prod,web-1,true,,25000,2.50,10000,2026-01-02T03:03:50.000Z,150000,2026-01-02T03:03:20.000Z,dataplane-sink,42,3,41,CDS LDS,,,\r\n',
     )
   })
 

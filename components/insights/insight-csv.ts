@@ -20,6 +20,7 @@ const columns: readonly (readonly [name: string, value: (row: InsightRow, now: n
   ['conflicts_harmful', ({ conflicts }) => conflicts.harmful],
   ['conflicts_benign', ({ conflicts }) => conflicts.benign],
   ['rejects', ({ nacked }) => nacked.join(' ')],
+  ['complaints', ({ complaints }) => complaints.join(' ')],
   ['contenders', ({ contenders }) => contenders.join(' ')],
   ['seen_through', ({ source }) => source ?? ''],
 ]

@@ -23,6 +23,8 @@ function stored(name: string, changes: Partial<InsightRow> = {}): InsightRow {
     offlineSince: null,
     conflicts: { benign: 2, harmful: 0 },
     nacked: [],
+    complaints: [],
+    contenders: [],
     ...changes,
   }
 }

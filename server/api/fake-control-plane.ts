@@ -53,6 +53,7 @@ export function insightRow(name: string, changes: Partial<InsightRow> = {}): Ins
     offlineSince: null,
     conflicts: { benign: 0, harmful: 0 },
     nacked: [],
+    complaints: [],
     contenders: [],
     ...changes,
   }

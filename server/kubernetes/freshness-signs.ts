@@ -19,7 +19,9 @@ export interface FreshnessSigns {
   readonly offlineSince?: number | undefined
   /** Answers refused, by type: a type is rejected while its number grows. */
   readonly rejected?: Readonly<Record<string, RejectedCount>>
-  /** What its conditions complain of, and what is missing to judge it, in whole sentences. */
+  /** What its conditions complain of, in whole sentences. */
+  readonly complaints?: readonly string[]
+  /** What is missing to judge it, and what it waits for, in whole sentences. */
   readonly remarks: readonly string[]
   /** Nothing of it tells how fresh it is. */
   readonly isSilent?: true
@@ -80,7 +82,8 @@ function nodeSigns({ status }: KubeObject): FreshnessSigns {
     heartbeatMs: NODE_HEARTBEAT_MS,
     online: !isLost,
     ...(isLost && { offlineSince: momentOf(textIn(ready, 'lastTransitionTime')) }),
-    remarks: [...complaintsOf(conditions), ...(last === undefined ? ['Its kubelet has not reported a status yet.'] : [])],
+    complaints: complaintsOf(conditions),
+    remarks: last === undefined ? ['Its kubelet has not reported a status yet.'] : NO_REMARKS,
   }
 }
 
@@ -88,17 +91,18 @@ function generationSigns({ metadata, status }: KubeObject): FreshnessSigns {
   const conditions = listIn(status, 'conditions')
   const observed =
     numberIn(status, 'observedGeneration') ?? oldestOf(conditions.map((condition) => numberIn(condition, 'observedGeneration')))
-  const remarks = complaintsOf(conditions)
+  const complaints = complaintsOf(conditions)
   if (observed === undefined || metadata.generation === undefined)
     return {
       heartbeatMs: 0,
       online: true,
       isSilent: true,
-      remarks: [...remarks, 'Nothing in it tells how fresh it is; name a moment in it by `freshness: { path, cadenceMs }` of its watcher.'],
+      complaints,
+      remarks: ['Nothing in it tells how fresh it is; name a moment in it by `freshness: { path, cadenceMs }` of its watcher.'],
     }
-  if (observed === metadata.generation) return { heartbeatMs: 0, online: true, remarks }
+  if (observed === metadata.generation) return { heartbeatMs: 0, online: true, complaints, remarks: NO_REMARKS }
   const asked = `Its controller has seen generation ${observed} of it, and ${metadata.generation} is asked for.`
-  return { heartbeatMs: 0, online: true, behind: { observed }, remarks: [asked, ...remarks] }
+  return { heartbeatMs: 0, online: true, behind: { observed }, complaints, remarks: [asked] }
 }
 
 function oldestOf(generations: readonly (number | undefined)[]): number | undefined {
@@ -113,16 +117,15 @@ function signsAtPath(object: KubeObject, { path, text, cadenceMs }: NonNullable<
     renewedAt: at ?? 0,
     heartbeatMs: cadenceMs,
     online: true,
-    remarks: [
-      ...complaintsOf(listIn(object.status, 'conditions')),
-      ...(at !== undefined
-        ? []
+    complaints: complaintsOf(listIn(object.status, 'conditions')),
+    remarks:
+      at !== undefined
+        ? NO_REMARKS
         : [
             found === undefined
               ? `There is nothing at ${text} yet.`
               : `What is at ${text} is no moment: ${JSON.stringify(found)?.slice(0, 60)}.`,
-          ]),
-    ],
+          ],
   }
 }
 

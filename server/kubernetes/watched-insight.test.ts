@@ -143,7 +143,8 @@ describe('what follows a generation', () => {
     ]
     const insight = follow(backup).see({ metadata: { name: 'x', resourceVersion: '1', generation: 4 }, status: { conditions } }, START)
     expect(insight.pendingSince).toBe(START)
-    expect(insight.note).toBe('Its controller has seen generation 3 of it, and 4 is asked for. Programmed is False.')
+    expect(insight.note).toBe('Programmed is False. Its controller has seen generation 3 of it, and 4 is asked for.')
+    expect(insight.complaints).toEqual(['Programmed is False.'])
   })
 
   it('is unknown where nothing tells, and says how to tell', () => {

@@ -101,7 +101,8 @@ export interface InsightOf {
 export function watchedInsight({ watcher, kind, name, version, facts, other }: InsightOf): ObservedInsight {
   const { signs, writers } = facts
   const contention = contentionOf(writers.turns)
-  const note = [...(contention === undefined ? [] : [contention.sentence]), ...signs.remarks].join(' ')
+  const { complaints = [], remarks } = signs
+  const note = [...(contention === undefined ? [] : [contention.sentence]), ...complaints, ...remarks].join(' ')
   return {
     key: watchedKey({ watcher, kind, name }),
     subject: { type: kind, mesh: '', name },
@@ -116,6 +117,7 @@ export function watchedInsight({ watcher, kind, name, version, facts, other }: I
     writer: writers.writer,
     modifiedAt: writers.modifiedAt,
     nacked: facts.rejectedTypes,
+    ...(complaints.length > 0 && { complaints }),
     ...(contention !== undefined && { contenders: contention.contenders }),
     ...(note !== '' && { note }),
     ...(writers.turns.length > 0 && {

@@ -16,6 +16,7 @@ export interface ObservedInsight extends Pick<
   readonly subject: ResourceKey
   /** The link it was seen through. */
   readonly source: string
+  readonly complaints?: readonly string[]
   readonly contenders?: readonly string[]
   /** What one should know of it besides its age, in whole sentences: who contends for it, which interval of theirs is the cause. */
   readonly note?: string

@@ -32,6 +32,8 @@ export interface InsightRow {
   readonly conflicts: { readonly benign: number; readonly harmful: number }
   /** Short resource types the peer rejects now. */
   readonly nacked: readonly string[]
+  /** What its conditions complain of, in whole sentences; of what is watched. */
+  readonly complaints: readonly string[]
   /** Who write one part of it in turn, each over the other; of what is watched. */
   readonly contenders: readonly string[]
 }

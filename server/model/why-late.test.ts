@@ -30,6 +30,7 @@ function why(row: Partial<InsightRow>, evidence: Partial<LatenessEvidence> = {})
         offlineSince: null,
         conflicts: { benign: 0, harmful: 0 },
         nacked: [],
+        complaints: [],
         contenders: [],
         ...row,
       },

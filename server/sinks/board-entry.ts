@@ -110,7 +110,7 @@ export function takeStored(entry: BoardEntry, resource: Resource, seen: InsightP
   Object.assign(entry, status)
 }
 
-const NOBODY: readonly string[] = []
+const NONE: readonly string[] = []
 
 /** Takes in what was seen through a link. */
 export function takeObserved(entry: BoardEntry, observed: ObservedInsight): void {
@@ -140,7 +140,8 @@ export function toRow(entry: BoardEntry, now: number): InsightRow {
     offlineSince: entry.offlineSince,
     conflicts: entry.conflicts,
     nacked: entry.rejected,
-    contenders: entry.observed?.contenders ?? NOBODY,
+    complaints: entry.observed?.complaints ?? NONE,
+    contenders: entry.observed?.contenders ?? NONE,
   }
 }
 
