@@ -7,6 +7,7 @@ import type { ApiHandler } from './api/http-handler.ts'
 import { refuseHost } from './api/origin-guard.ts'
 import { CoreError } from './lib/errors.ts'
 import { toHostPort } from './lib/host-port.ts'
+import { createSparseLog } from './lib/sparse-log.ts'
 import { newRandomId } from './lib/random.ts'
 import type { Pages } from './pages.ts'
 import type { Config } from './runtime/config.ts'
@@ -30,14 +31,23 @@ export interface ArrivalBounds {
 export interface Served {
   readonly config: Pick<Config, 'dev'>
   readonly log: Logger
-  readonly controlPlane: Pick<ControlPlane, 'metricsText' | 'notReadyBecause'>
+  readonly controlPlane: Pick<ControlPlane, 'clock' | 'metricsText' | 'notReadyBecause'>
   readonly api: Pick<ApiHandler, 'request' | 'upgrade'>
   readonly pages: Pages | undefined
   readonly arrival?: ArrivalBounds
+  readonly maxConnections?: number
 }
 
 /** Health, metrics, API and pages. Whose Host is not this machine is answered by none of them. */
-export function createHttpServer({ config, log, controlPlane, api, pages, arrival = slowest }: Served): Server {
+export function createHttpServer({
+  config,
+  log,
+  controlPlane,
+  api,
+  pages,
+  arrival = slowest,
+  maxConnections = MAX_CONNECTIONS,
+}: Served): Server {
   const bounds = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: arrival.headersMs,
@@ -51,13 +61,14 @@ export function createHttpServer({ config, log, controlPlane, api, pages, arriva
       else say(res, { status: 500, type: 'text/plain', body: 'something went wrong here; the log says what\n' })
     })
   })
-  server.maxConnections = MAX_CONNECTIONS
-  let isFull = false
-  server.on('connection', () => (isFull = false))
-  server.on('drop', () => {
-    if (!isFull) log.warn(`${MAX_CONNECTIONS} connections are open: further ones are hung up on until some have closed`)
-    isFull = true
-  })
+  server.maxConnections = maxConnections
+  const refusals = createSparseLog(controlPlane.clock)
+  server.on('close', refusals.stop)
+  server.on('drop', () =>
+    refusals.note('full', (count) =>
+      log.warn({ count }, `${maxConnections} connections are open: further ones are hung up on until some have closed`),
+    ),
+  )
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (api.upgrade(req, socket, head)) return
     socket.on('error', () => socket.destroy())

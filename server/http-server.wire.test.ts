@@ -1,10 +1,13 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { get, type IncomingMessage, request, type Server } from 'node:http'
 import { pino } from 'pino'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
+import { createSystemClock } from './lib/clock.ts'
 import { createHttpServer, listen, type Served } from './http-server.ts'
 
+const clock = createSystemClock()
 const servers: Server[] = []
 afterEach(async () => {
   for (const server of servers.splice(0)) {
@@ -21,7 +24,7 @@ async function start(served: Partial<Served> = {}): Promise<string> {
   const server = createHttpServer({
     config: { dev: false },
     log,
-    controlPlane: { metricsText: async () => 'x 1\n', notReadyBecause: () => [] },
+    controlPlane: { clock, metricsText: async () => 'x 1\n', notReadyBecause: () => [] },
     api: notOurs,
     pages: undefined,
     ...served,
@@ -41,7 +44,7 @@ const openSocket = (url: string, headers: Record<string, string> = {}) =>
 describe('the HTTP server', () => {
   it('is not ready while there is a reason, and says which', async () => {
     const url = await start({
-      controlPlane: { metricsText: async () => '', notReadyBecause: () => ['the store does not answer: disk full'] },
+      controlPlane: { clock, metricsText: async () => '', notReadyBecause: () => ['the store does not answer: disk full'] },
     })
     const ready = await fetch(`${url}/readyz`)
     expect([ready.status, await ready.json()]).toEqual([503, { ready: false, reasons: ['the store does not answer: disk full'] }])
@@ -57,7 +60,7 @@ describe('the HTTP server', () => {
 
   it('answers what fails with 500 that tells nothing, and goes on', async () => {
     const url = await start({
-      controlPlane: { metricsText: () => Promise.reject(new Error('secret')), notReadyBecause: () => [] },
+      controlPlane: { clock, metricsText: () => Promise.reject(new Error('secret')), notReadyBecause: () => [] },
       pages: pagesOf(async (_req, res) => {
         res.write('half a page')
         throw new Error('secret')
@@ -169,12 +172,25 @@ describe('the HTTP server', () => {
     expect(await statusOf('HEAD', '/insights')).toBe(200)
   })
 
+  it('hangs up on connections beyond its bound, says so once, and serves again when others have closed', async () => {
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg) })
+    const url = await start({ log, maxConnections: 2 })
+    const dial = () => connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
+    const held = [dial(), dial()]
+    await Promise.all(held.map((socket) => once(socket, 'connect')))
+    await Promise.all(Array.from({ length: 20 }, () => once(dial().resume(), 'close')))
+    expect(lines).toEqual(['2 connections are open: further ones are hung up on until some have closed'])
+    for (const socket of held) socket.destroy()
+    await vi.waitFor(async () => expect((await fetch(`${url}/healthz`)).status).toBe(200))
+  })
+
   it('names the port that is taken', async () => {
     const { port } = new URL(await start())
     const second = createHttpServer({
       config: { dev: false },
       log: pino({ level: 'silent' }),
-      controlPlane: { metricsText: async () => '', notReadyBecause: () => [] },
+      controlPlane: { clock, metricsText: async () => '', notReadyBecause: () => [] },
       api: notOurs,
       pages: undefined,
     })

@@ -6,6 +6,7 @@ import type { ZoneHealthCheckResponse } from '../gen/kuma/mesh/v1alpha1/ZoneHeal
 import { CoreError, toCoreError } from '../lib/errors.ts'
 import { statusIsLast } from '../lib/grpc-status-is-last.ts'
 import { toGrpcStatus } from '../lib/grpc-status.ts'
+import { MAX_STREAMS_PER_CONNECTION } from '../lib/grpc-streams.ts'
 import { toHostPort } from '../lib/host-port.ts'
 import type { KdsProtos } from './protos.ts'
 import { readCaller } from './zone-node.ts'
@@ -54,6 +55,7 @@ export function createKdsServer({ clock, protos, zones, onFault }: KdsServerDeps
     interceptors: [statusIsLast],
     'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+    'grpc.max_concurrent_streams': MAX_STREAMS_PER_CONNECTION,
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
   })

@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts'
 import { CoreError, toCoreError } from '../lib/errors.ts'
 import { toGrpcStatus } from '../lib/grpc-status.ts'
 import type { NewId, Random } from '../lib/random.ts'
+import { createSparseLog } from '../lib/sparse-log.ts'
 import type { Tunable } from '../lib/tunable.ts'
 import type { SessionRegistry } from '../discovery/session-registry.ts'
 import type { StatusPort, StatusSession } from '../discovery/status-port.ts'
@@ -104,6 +105,7 @@ export function createZoneSessions(deps: ZoneSessionsDeps): ZoneSessions {
   const deliveries = new Map<string, Delivery>()
   const healthAt = new Map<string, number>()
   const ending = new AbortController()
+  const refusals = createSparseLog(clock)
   let isStopping = false
 
   return {
@@ -124,6 +126,7 @@ export function createZoneSessions(deps: ZoneSessionsDeps): ZoneSessions {
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
       isStopping = true
       ending.abort()
+      refusals.stop()
       for (const stream of streams) stream.end(stopping())
       for (const call of held) call.emit('error', toGrpcStatus(stopping()))
       await Promise.allSettled([forgetting, ...lastFlushes])
@@ -133,7 +136,10 @@ export function createZoneSessions(deps: ZoneSessionsDeps): ZoneSessions {
   function open(call: AnyCall, direction: 'down' | 'up', start: (zone: ZoneCaller) => Promise<Stream>) {
     const fail = (error: unknown) => {
       const cause = toCoreError(error)
-      if (!isStopping) log.info({ code: cause.code, reason: cause.message, direction }, 'refused a KDS stream')
+      if (!isStopping)
+        refusals.note(cause.code, (count) =>
+          log.info({ code: cause.code, reason: cause.message, direction, count }, 'refused a KDS stream'),
+        )
       call.emit('error', toGrpcStatus(cause))
     }
     call.on('error', () => undefined)

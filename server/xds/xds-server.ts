@@ -6,8 +6,10 @@ import { clip } from '../lib/clip.ts'
 import type { Clock } from '../lib/clock.ts'
 import { CoreError } from '../lib/errors.ts'
 import { statusIsLast } from '../lib/grpc-status-is-last.ts'
+import { MAX_STREAMS_PER_CONNECTION } from '../lib/grpc-streams.ts'
 import { toHostPort } from '../lib/host-port.ts'
 import type { NewId } from '../lib/random.ts'
+import { createSparseLog } from '../lib/sparse-log.ts'
 import type { Tunable } from '../lib/tunable.ts'
 import { SERVICE_TAG } from '../model/kinds/dataplane.ts'
 import type { SessionRegistry } from '../discovery/session-registry.ts'
@@ -83,6 +85,7 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
   const lastFlushes = new Set<Promise<void>>()
   const sockets = new Set<Socket>()
   const admission = createAdmission()
+  const refusals = createSparseLog(clock)
   const pushes = createPushQueue(clock, () => streams.values())
   const shortOf = new Map(xdsTypes.map(({ type, short }) => [type, short]))
   const steps = connectSteps({
@@ -117,10 +120,7 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
       opening.delete(stream.id)
     },
     onRefused(error) {
-      if (isStopping) return
-      if (error.code === 'internal') log.error({ err: error }, 'ended an xDS stream by a fault of ours; the peer connects again')
-      else if (error.code === 'unavailable') log.warn({ err: error }, 'ended an xDS stream; the peer connects again')
-      else log.info({ code: error.code, reason: clip(error.message, LONGEST_LOGGED) }, 'refused an xDS stream')
+      if (!isStopping) refusals.note(error.code, (count) => tellRefused(error, count))
     },
   }
 
@@ -136,6 +136,13 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
     listen,
     run,
     sizes: () => ({ streams: streams.size + opening.size, connections: sockets.size, removals: lifecycle.pending() }),
+  }
+
+  /** The newest of `count` alike. */
+  function tellRefused(error: CoreError, count: number) {
+    if (error.code === 'internal') log.error({ err: error, count }, 'ended an xDS stream by a fault of ours; the peer connects again')
+    else if (error.code === 'unavailable') log.warn({ err: error, count }, 'ended an xDS stream; the peer connects again')
+    else log.info({ code: error.code, reason: clip(error.message, LONGEST_LOGGED), count }, 'refused an xDS stream')
   }
 
   function open(call: Call, variant: 'sotw' | 'delta') {
@@ -204,7 +211,9 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
       })
     }
     // Out of file descriptors, for example: this connection is lost, the next may not be.
-    server.on('error', (error) => log.error({ err: error }, 'an xDS connection could not be accepted'))
+    server.on('error', (error) =>
+      refusals.note('accept', (count) => log.error({ err: error, count }, 'an xDS connection could not be accepted')),
+    )
   }
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -216,6 +225,7 @@ export function createXdsServer(deps: XdsServerDeps, options: XdsServerOptions):
     isStopping = true
     pushes.stop()
     admission.stop()
+    refusals.stop()
     // Before any stream ends: its last flush may take longer than the delay of a removal.
     lifecycle.freeze()
     listener?.close()
@@ -244,6 +254,7 @@ function grpcOptions({ keepaliveTimeMs = 15_000, keepaliveTimeoutMs = 5_000 }: X
     'grpc.keepalive_time_ms': keepaliveTimeMs,
     'grpc.keepalive_timeout_ms': keepaliveTimeoutMs,
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_concurrent_streams': MAX_STREAMS_PER_CONNECTION,
     // Records of each call, that nobody reads: what there is to know of a stream its session tells.
     'grpc.enable_channelz': 0,
   }

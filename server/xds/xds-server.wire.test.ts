@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectHttp2 } from 'node:http2'
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { MAX_STREAMS_PER_CONNECTION } from '../lib/grpc-streams.ts'
 import { CLUSTER, ENDPOINT, LISTENER, SECRET } from './resource-types.ts'
 import { nodeOf, openRaw, plainDataplane, type RawStream } from './testing/raw-client.ts'
 import { startXds } from './testing/xds-bench.ts'
@@ -328,6 +330,46 @@ describe('many at once', () => {
     await Promise.all(streams.map((stream) => stream.answer(0)))
     expect(xds.sessions.list()).toHaveLength(200)
     expect(xds.firstConfigs).toHaveLength(200)
+  })
+
+  it('on one connection are a hundred at most: another one is served when one of them has ended', async () => {
+    const session = connectHttp2(`http://${xds.server.address()}`)
+    await once(session, 'remoteSettings')
+    expect(session.remoteSettings.maxConcurrentStreams).toBe(MAX_STREAMS_PER_CONNECTION)
+    const serialize = xds.protos.discoveryService['StreamAggregatedResources']!.requestSerialize as (message: object) => Buffer
+    const hello = (name: string) => {
+      const path = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources'
+      const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' })
+      const message = serialize({ type_url: CLUSTER, node: web(name) })
+      const head = Buffer.alloc(5)
+      head.writeUInt32BE(message.length, 1)
+      stream.on('error', () => undefined)
+      stream.write(Buffer.concat([head, message]))
+      return stream.resume()
+    }
+    const served = () => xds.sessions.list().map(({ nodeId }) => nodeId)
+    const [first] = Array.from({ length: MAX_STREAMS_PER_CONNECTION }, (_, index) => hello(`web-${index}`))
+    await vi.waitFor(() => expect(served()).toHaveLength(MAX_STREAMS_PER_CONNECTION))
+    hello('beyond')
+    await new Promise((resolve) => session.ping((...answer) => resolve(answer)))
+    expect(served()).not.toContain('default.beyond')
+    first!.close()
+    await vi.waitFor(() => {
+      hello('beyond')
+      expect(served()).toContain('default.beyond')
+    })
+    session.destroy()
+  })
+
+  it('that are refused are one line in the log, and one more that counts them', async () => {
+    const streams = Array.from({ length: 50 }, () => open())
+    for (const stream of streams) stream.write({ type_url: CLUSTER, node: nodeOf('nowhere') })
+    await Promise.all(streams.map((stream) => stream.ended))
+    const refusals = () => xds.lines.filter(({ msg }) => msg === 'refused an xDS stream').map(({ count }) => count)
+    expect(refusals()).toEqual([1])
+    await xds.stop()
+    expect(refusals()).toEqual([1, 49])
+    xds = await startXds()
   })
 
   it('connects that come and go a thousand times leave nothing behind', async () => {

@@ -19,6 +19,11 @@ import { createXdsServer, type XdsServerOptions } from '../xds-server.ts'
 
 const retry: ConflictRetry = { baseBackoffMs: 50, maxBackoffMs: 500, maxTimes: 10, jitterPercent: 30 }
 
+interface LogLine {
+  readonly msg: string
+  readonly count?: number
+}
+
 /** An xDS server on a free port over a store in memory, with mesh `default`; what it reports is kept. */
 export async function startXds(
   options: Partial<XdsServerOptions> & {
@@ -63,6 +68,7 @@ export async function startXds(
     onError: (what, error) => errors.push(`${what}: ${String(error)}`),
   })
   const errors: string[] = []
+  const lines: LogLine[] = []
   const sessions = createSessionRegistry()
   const reported: { readonly subject: string; readonly what: 'open' | 'update' | 'close'; readonly subscription: Subscription }[] = []
   const status: StatusPort = {
@@ -82,7 +88,7 @@ export async function startXds(
     {
       clock,
       newId: newRandomId,
-      log: pino({ level: 'silent' }),
+      log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) }),
       instance: 'test',
       protos,
       directory,
@@ -125,6 +131,8 @@ export async function startXds(
     startDirectory,
     identity,
     errors,
+    /** What was logged. */
+    lines,
     async stop() {
       // As the whole process does: what brings work goes first.
       serving.abort()
