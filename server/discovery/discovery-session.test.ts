@@ -183,8 +183,8 @@ for (const variant of ['sotw', 'delta'] as const) {
       const { ask, session } = streamOf(variant)
       ask('cluster')
       ask('listener', ['out'])
-      expect(session.names(['backend'])).toBe(false)
-      expect(session.names(['backend', 'out'])).toBe(true)
+      expect(session.names(new Set(['backend']))).toBe(false)
+      expect(session.names(new Set(['backend', 'out']))).toBe(true)
     })
   })
 }

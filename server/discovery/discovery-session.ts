@@ -29,7 +29,7 @@ export interface DiscoverySession<R extends DiscoveryResource> {
   /** Monotonic ms when held-back content is to be tried again; undefined when nothing is held back. */
   deadline(): number | undefined
   /** Whether the peer asked for any of these by name, in any type. What it gets without naming it is for the driver to know. */
-  names(names: Iterable<string>): boolean
+  names(names: ReadonlySet<string>): boolean
   status(): Readonly<Record<string, TypeStatus>>
   /** Short types whose newest response the peer has not answered. Counts do not tell: a response that a newer one overtook is never settled. */
   unanswered(): ReadonlySet<string>
@@ -87,10 +87,12 @@ interface Variant<S, Q, R extends DiscoveryResource> {
   isOutstanding(state: S): boolean
   /** Resources of an answer that the peer had in another version before. */
   changedIn(before: S, resources: readonly R[]): readonly R[]
-  names(state: S, name: string): boolean
+  names(state: S): ReadonlySet<string>
   /** Names that the state remembers because the peer said them. */
   nameCount(state: S): number
 }
+
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 export function createSotwSession<R extends DiscoveryResource>(deps: DiscoverySessionDeps<R>): DiscoverySession<R> {
   return createSession<SotwTypeState, SotwRequest, R>('sotw', sotw(), deps)
@@ -112,7 +114,7 @@ function sotw<R extends DiscoveryResource>(): Variant<SotwTypeState, SotwRequest
     // What was refused in between may have left the peer with either.
     changedIn: ({ last, accepted }, resources) =>
       resources.filter(({ name, version }) => [last?.content, accepted].some((had) => (had?.get(name) ?? version) !== version)),
-    names: ({ names }, name) => names.has(name),
+    names: ({ names }) => names,
     nameCount: ({ names }) => names.size,
   }
 }
@@ -127,7 +129,7 @@ function delta<R extends DiscoveryResource>(): Variant<DeltaTypeState, DeltaRequ
     heldUntil: ({ held, heldUntil }, now) => (held.size > 0 && heldUntil > now ? heldUntil : undefined),
     isOutstanding: ({ outstanding }) => outstanding.size > 0,
     changedIn: ({ known }, resources) => resources.filter(({ name, version }) => (known.get(name) ?? version) !== version),
-    names: ({ names }, name) => names.has(name),
+    names: ({ names }) => names,
     nameCount: ({ names }) => names.size,
   }
 }
@@ -137,8 +139,11 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
   variant: Variant<S, Q, R>,
   { presentOf, types, clock, nackBackoffMs, isHeldBack, onCount, mostNames = Infinity }: DiscoverySessionDeps<R>,
 ): DiscoverySession<R> {
+  const typesByUrl = new Map(types.map((each) => [each.type, each]))
   const states = new Map<string, S>()
+  /** Frozen: what is told of them is kept by others. */
   const statuses = new Map<string, TypeStatus>()
+  let told: Readonly<Record<string, TypeStatus>> | undefined
   let nonces = 0
 
   return {
@@ -160,7 +165,8 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
       for (const { type, followedBy } of types) {
         const before = states.get(type)
         if (before === undefined) continue
-        const step = variant.push(before, contextOf(type), again.get(type) ?? new Set())
+        const step = variant.push(before, contextOf(type), again.get(type) ?? NO_NAMES)
+        if (step.state === before && step.response === undefined) continue
         answers.push(...take(type, step))
         if (step.response === undefined || followedBy === undefined) continue
         for (const { needs } of variant.changedIn(before, step.response.resources)) {
@@ -177,19 +183,24 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
     },
     deadline() {
       const now = clock.monotonic()
-      const held = [...states.values()].map((state) => variant.heldUntil(state, now)).filter((until) => until !== undefined)
-      return held.length === 0 ? undefined : Math.min(...held)
+      let earliest: number | undefined
+      for (const state of states.values()) {
+        const until = variant.heldUntil(state, now)
+        if (until !== undefined && (earliest === undefined || until < earliest)) earliest = until
+      }
+      return earliest
     },
     names(names) {
-      for (const each of names) for (const state of states.values()) if (variant.names(state, each)) return true
-      return false
+      return states.values().some((state) => !variant.names(state).isDisjointFrom(names))
     },
     unanswered() {
       const isUnanswered = ({ type }: DiscoveryType) => states.has(type) && variant.isOutstanding(states.get(type)!)
       return new Set(types.filter(isUnanswered).map(({ short }) => short))
     },
     status: () =>
-      Object.fromEntries(types.flatMap(({ type, short }) => (statuses.has(type) ? [[short, deepFreeze(statuses.get(type)!)]] : []))),
+      (told ??= Object.freeze(
+        Object.fromEntries(types.flatMap(({ type, short }) => (statuses.has(type) ? [[short, statuses.get(type)!]] : []))),
+      )),
   }
 
   function namesIn(request: SotwRequest | DeltaRequest): number {
@@ -203,7 +214,7 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
 
   /** What the changed ones need goes at once, changed or not. */
   function follow(type: string, changed: readonly R[]): readonly Answer<R>[] {
-    const followedBy = types.find((each) => each.type === type)?.followedBy
+    const followedBy = typesByUrl.get(type)?.followedBy
     const state = followedBy === undefined ? undefined : states.get(followedBy)
     const needed = new Set(changed.flatMap(({ needs }) => needs))
     if (followedBy === undefined || state === undefined || needed.size === 0) return []
@@ -217,7 +228,7 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
       nackBackoffMs: nackBackoffMs(),
       isHeldBack: isHeldBack && ((held, version) => isHeldBack(type, held, version)),
       nextNonce: () => String(++nonces),
-      hasFullSet: types.find((each) => each.type === type)?.hasFullSet ?? false,
+      hasFullSet: typesByUrl.get(type)?.hasFullSet ?? false,
     }
   }
 
@@ -241,7 +252,7 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
     onCount?.(type, what)
     const now = clock.now()
     const before = statuses.get(type) ?? { sent: 0, acked: 0, nacked: 0, lastAt: now }
-    statuses.set(type, {
+    note(type, {
       ...before,
       sent: before.sent + (what === 'sent' ? 1 : 0),
       acked: before.acked + (what === 'ack' ? 1 : 0),
@@ -254,9 +265,9 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
   /** A refusal begins with a NACK; it ends with an ACK, or when nothing it may be about is left. */
   function noteRefusal(type: string, times = 0) {
     const status = statuses.get(type)
-    if (status === undefined) return
-    const { rejection: known, ...rest } = status
     const refusal = variant.refusalOf(states.get(type)!)
+    if (status === undefined || (refusal === undefined && status.rejection === undefined)) return
+    const { rejection: known, ...rest } = status
     const now = clock.now()
     if (refusal !== undefined) {
       const rejection = {
@@ -265,7 +276,12 @@ function createSession<S, Q extends SotwRequest | DeltaRequest, R extends Discov
         times: (known?.times ?? 0) + times,
         resources: [...refusal.names],
       }
-      statuses.set(type, { ...rest, rejection })
-    } else if (known !== undefined) statuses.set(type, { ...rest, recovered: { ...known, until: now } })
+      note(type, { ...rest, rejection })
+    } else if (known !== undefined) note(type, { ...rest, recovered: { ...known, until: now } })
+  }
+
+  function note(type: string, status: TypeStatus) {
+    statuses.set(type, deepFreeze(status))
+    told = undefined
   }
 }

@@ -60,6 +60,7 @@ export interface SotwContext<R extends NamedVersion> extends DiscoveryContext<R>
 }
 
 const NOTHING: Content = new Map()
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 /** The first request of a type on a stream. Its version and nonce are another stream's words: never an ACK of ours. */
 export function openSotw<R extends NamedVersion>(request: SotwRequest, context: SotwContext<R>): SotwStep<R> {
@@ -80,35 +81,31 @@ export function openSotw<R extends NamedVersion>(request: SotwRequest, context: 
 /** A later request: settles the response it names, then moves the subscription. */
 export function stepSotw<R extends NamedVersion>(before: SotwTypeState, request: SotwRequest, context: SotwContext<R>): SotwStep<R> {
   const { state: settledState, settled } = settle(before, request, context)
-  const state = forgetUnsubscribed({ ...settledState, ...subscriptionOf(settledState, request) })
-  const added = [...state.names].filter((name) => !before.names.has(name))
+  const state = forgetUnsubscribed(subscribed(settledState, request))
+  const added = state.names === before.names ? [] : [...state.names].filter((name) => !before.names.has(name))
   const asksForAll = state.wildcard !== 'no' && before.wildcard === 'no'
-  const content = contentOf(state, context)
   // What it had taken before the refused answer is not known for sure: an ACK that a newer answer overtook does not count.
   const isUnsure = settledState.refusal !== undefined && state.refusal === undefined && state.names.size > 0
   const isWorthSaying =
     asksForAll ||
-    (isUnsure && (context.hasFullSet || content.size > 0)) ||
+    (isUnsure && (context.hasFullSet || contentOf(state, context).size > 0)) ||
     (added.length > 0 && context.hasFullSet) ||
     added.some((name) => find(state, name, context) !== undefined)
   if (!isWorthSaying) return { state, response: undefined, settled }
-  return { ...respond(state, content, context), settled }
+  return { ...respond(state, contentOf(state, context), context), settled }
 }
 
 /** The resources changed, or a deadline passed: sends what is subscribed if it is not what was sent last. `again` goes even if unchanged. */
 export function pushSotw<R extends NamedVersion>(
   state: SotwTypeState,
   context: SotwContext<R>,
-  again: ReadonlySet<string> = new Set(),
+  again: ReadonlySet<string> = NO_NAMES,
 ): SotwStep<R> {
-  const content = contentOf(state, context)
-  const isDue =
-    state.held === undefined ? isNews(state, content, context) : !isSame(content, state.held.content) || context.now >= state.held.until
-  const mustFollow = [...again].some((name) => content.has(name))
-  // Nothing was ever there and nothing is: a type without a full set has no way, and no need, to say so.
-  const isSilent = state.last === undefined && content.size === 0 && !context.hasFullSet
-  if (isSilent || (!isDue && !mustFollow)) return { state, response: undefined, settled: 'none' }
-  return respond(state, content, context)
+  const { held } = state
+  const isDue = held === undefined ? isNews(state, context) : context.now >= held.until || !isSame(contentOf(state, context), held.content)
+  const mustFollow = () => again.values().some((name) => find(state, name, context) !== undefined)
+  if (!isDue && !mustFollow()) return { state, response: undefined, settled: 'none' }
+  return respond(state, contentOf(state, context), context)
 }
 
 /** Everything subscribed goes again at once, what was refused included. */
@@ -116,10 +113,19 @@ export function resyncSotw<R extends NamedVersion>(state: SotwTypeState, context
   return respond(state, contentOf(state, context), context)
 }
 
-function subscriptionOf({ wildcard }: SotwTypeState, request: SotwRequest): Pick<SotwTypeState, 'names' | 'wildcard'> {
-  const names = new Set(request.names.filter((name) => name !== WILDCARD))
-  if (request.names.includes(WILDCARD)) return { names, wildcard: 'asked' }
-  return { names, wildcard: wildcard === 'implied' ? 'implied' : 'no' }
+function subscribed(state: SotwTypeState, request: SotwRequest): SotwTypeState {
+  const isForAll = request.names.includes(WILDCARD)
+  const wildcard = isForAll ? 'asked' : state.wildcard === 'implied' ? 'implied' : 'no'
+  const isRepeated = wildcard === state.wildcard && isInOrder(state.names, request.names)
+  return isRepeated ? state : { ...state, wildcard, names: new Set(request.names.filter((name) => name !== WILDCARD)) }
+}
+
+/** As an ACK repeats them. */
+function isInOrder(names: ReadonlySet<string>, asked: readonly string[]): boolean {
+  if (asked.length !== names.size) return false
+  let place = 0
+  for (const name of names) if (name !== asked[place++]) return false
+  return true
 }
 
 /** What it no longer asks for the peer does not keep, and what was refused of it is nobody's trouble any more. */
@@ -127,8 +133,9 @@ function forgetUnsubscribed(before: SotwTypeState): SotwTypeState {
   const { refusal, wildcard, names } = before
   if (wildcard !== 'no') return before
   const accepted = onlyOf(before.accepted, names)
-  const last = before.last && { ...before.last, content: onlyOf(before.last.content, names) }
-  const state = { ...before, accepted, last }
+  const content = before.last && onlyOf(before.last.content, names)
+  const isKept = accepted === before.accepted && content === before.last?.content
+  const state = isKept ? before : { ...before, accepted, last: before.last && { ...before.last, content: content ?? NOTHING } }
   if (refusal === undefined) return state
   // One without suspects may be about anything that is left.
   const isMoot = names.size === 0 || (refusal.names.length > 0 && !refusal.names.some((name) => names.has(name)))
@@ -136,7 +143,7 @@ function forgetUnsubscribed(before: SotwTypeState): SotwTypeState {
 }
 
 function onlyOf(content: Content, names: ReadonlySet<string>): Content {
-  return [...content.keys()].every((name) => names.has(name)) ? content : new Map([...content].filter(([name]) => names.has(name)))
+  return content.keys().every((name) => names.has(name)) ? content : new Map([...content].filter(([name]) => names.has(name)))
 }
 
 function settle<R extends NamedVersion>(
@@ -163,13 +170,23 @@ function find<R extends NamedVersion>({ names, wildcard }: SotwTypeState, name: 
   return (names.has(name) ? present.find(name) : undefined) ?? (wildcard === 'no' ? undefined : present.own.get(name))
 }
 
-/** Whether what is there now differs, for what is subscribed, from what was sent last. */
-function isNews<R extends NamedVersion>(state: SotwTypeState, content: Content, context: SotwContext<R>): boolean {
+/** Whether what is there now differs, for what is subscribed, from what was sent last. Most pushes find that it does not, so nothing is copied. */
+function isNews<R extends NamedVersion>(state: SotwTypeState, context: SotwContext<R>): boolean {
+  const { wildcard, names } = state
+  const { present, hasFullSet } = context
   const sent = state.last?.content ?? NOTHING
-  for (const [name, version] of content) if (sent.get(name) !== version) return true
+  for (const name of names) {
+    const found = present.find(name)
+    if (found !== undefined && found.version !== sent.get(name)) return true
+  }
+  if (wildcard !== 'no') {
+    for (const { name, version } of present.own.values()) if (version !== sent.get(name) && !names.has(name)) return true
+  }
   // Of a type without a full set, leaving a name out of an answer tells the peer nothing.
-  if (!context.hasFullSet) return false
-  for (const name of sent.keys()) if (!content.has(name) && (state.wildcard !== 'no' || state.names.has(name))) return true
+  if (!hasFullSet) return false
+  for (const name of sent.keys()) {
+    if ((wildcard !== 'no' || names.has(name)) && find(state, name, context) === undefined) return true
+  }
   return false
 }
 

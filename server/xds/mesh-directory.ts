@@ -222,6 +222,7 @@ export function createMeshDirectory({ store, builder, onSkipped }: MeshDirectory
     for (const service of all) {
       if (existed.has(service) !== mesh.services.has(service)) served.add(service)
       if (protocols.get(service) === protocolTo(mesh, service)) continue
+      mesh.services.get(service)?.built.delete(CLUSTER)
       for (const caller of mesh.services.get(service)?.callers ?? []) {
         forgetOwn(mesh, caller)
         names.add(caller)
@@ -239,7 +240,7 @@ export function createMeshDirectory({ store, builder, onSkipped }: MeshDirectory
       const own = isHealthy ? [{ address: inbound.address ?? spec.networking.address, port: inbound.port }] : []
       service.members.set(key.name, [...endpoints, ...own])
       count(service, protocolOf(inbound), 1)
-      service.built.clear()
+      service.built.delete(ENDPOINT)
     }
     return spec.networking.inbound.map(({ tags }) => serviceIn(tags))
   }
@@ -250,7 +251,7 @@ export function createMeshDirectory({ store, builder, onSkipped }: MeshDirectory
       if (service === undefined) continue
       service.members.delete(key.name)
       count(service, protocolOf(inbound), -1)
-      service.built.clear()
+      service.built.delete(ENDPOINT)
     }
     for (const { tags } of spec.networking.outbound) mesh.services.get(serviceIn(tags))?.callers.delete(key.name)
     for (const name of servicesOf(spec)) {
@@ -268,13 +269,24 @@ export function createMeshDirectory({ store, builder, onSkipped }: MeshDirectory
     const mesh = meshes.get(meshName)
     const member = mesh?.members.get(name)
     if (mesh === undefined || member === undefined) return EMPTY
-    const own = withShared(mesh, member, type)
-    return { own, find: (wanted) => own.get(wanted) ?? shared(mesh, type, wanted) }
+    let all: ReadonlyMap<string, XdsResource> | undefined
+    return {
+      // Not everybody who asks for services by their names subscribes to all.
+      get own() {
+        return (all ??= withShared(mesh, member, type))
+      },
+      find: (wanted) => ownOf(mesh, member, type).get(wanted) ?? shared(mesh, type, wanted),
+    }
   }
 
-  /** What is built for this proxy alone, and the clusters and endpoints of the services it calls. */
+  /** What is built for this proxy alone. */
+  function ownOf(mesh: Mesh, member: Member, type: string): ReadonlyMap<string, XdsResource> {
+    return member.own.getOrInsertComputed(type, () => buildOwn(mesh, member.resource.spec, type))
+  }
+
+  /** And the clusters and endpoints of the services it calls. */
   function withShared(mesh: Mesh, member: Member, type: string): ReadonlyMap<string, XdsResource> {
-    const own = member.own.getOrInsertComputed(type, () => buildOwn(mesh, member.resource.spec, type))
+    const own = ownOf(mesh, member, type)
     if (type !== CLUSTER && type !== ENDPOINT) return own
     const all = new Map(own)
     for (const { tags } of member.resource.spec.networking.outbound) {
