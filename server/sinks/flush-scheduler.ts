@@ -22,8 +22,8 @@ import {
 
 /**
  * Decides when each of any number of keys is written, with one timer for all (the rule is in flush-state.ts). What is due is
- * handed to `flushGroup` in groups sorted by key, two at a time (the store writes one while the other is made ready or told
- * of), with a turn of the event loop between two. A first or last flush goes before the next group. All deadlines are absolute and monotonic: neither the store's time nor a jump of
+ * handed to `flushGroup` in groups sorted by key, several at a time (the store writes some while others are made ready or told
+ * of), with a turn of the event loop between two: a group is small enough that nobody feels it. A first or last flush goes before the next group. All deadlines are absolute and monotonic: neither the store's time nor a jump of
  * the wall clock shifts them, and however many ticks were missed, one attempt makes up for them.
  *
  * A changed interval, backoff or idle timeout moves every due time at once, so that no attempt happens at a time computed
@@ -81,12 +81,11 @@ export interface FlushSchedulerDeps<K extends string> {
   readonly onFault: (error: unknown) => void
 }
 
-/** More would only wait in the store. */
-const GROUPS_AT_A_TIME = 2
-
 export interface FlushSchedulerOptions {
-  /** Keys a group has at most. Default 500. */
+  /** Keys a group has at most: they hold the event loop for about 20 us each. Default 125. */
   readonly groupSize?: number
+  /** Default 8: what the store writes, and as much again that is made ready meanwhile. More would only wait there. */
+  readonly groupsAtATime?: number
   /** A group that takes longer is aborted. Default 30 s. */
   readonly groupTimeoutMs?: number
 }
@@ -123,7 +122,7 @@ interface Adoption<K extends string> {
 
 export function createFlushScheduler<K extends string>(
   deps: FlushSchedulerDeps<K>,
-  { groupSize = 500, groupTimeoutMs = 30_000 }: FlushSchedulerOptions = {},
+  { groupSize = 125, groupsAtATime = 8, groupTimeoutMs = 30_000 }: FlushSchedulerOptions = {},
 ): FlushScheduler<K> {
   const { clock } = deps
   const entries = new Map<K, Entry<K>>()
@@ -284,7 +283,7 @@ export function createFlushScheduler<K extends string>(
 
   function arm(): void {
     if (stop === undefined || isBetweenGroups) return
-    const startAt = underWay.size < GROUPS_AT_A_TIME ? nextStartAt() : undefined
+    const startAt = underWay.size < groupsAtATime ? nextStartAt() : undefined
     if (startAt === timerAt) return
     disarm()
     if (startAt === undefined) return
@@ -303,7 +302,7 @@ export function createFlushScheduler<K extends string>(
   }
 
   function startNext(): void {
-    const group = stop !== undefined && underWay.size < GROUPS_AT_A_TIME ? nextGroup() : undefined
+    const group = stop !== undefined && underWay.size < groupsAtATime ? nextGroup() : undefined
     if (group === undefined || stop === undefined) return arm()
     const flushing = flush(group, stop).finally(() => {
       underWay.delete(flushing)

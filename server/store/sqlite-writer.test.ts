@@ -90,6 +90,21 @@ describe('group commit', () => {
     await writer.close()
   })
 
+  it('lets a few rows go before hundreds, but not twice in a row', async () => {
+    const { thread, writer, settled, job, turn } = await make()
+    writer.submit(job('first', { rows: 500 }))
+    await turn()
+    writer.submit(job('group', { rows: 125 }))
+    writer.submit(job('setting', { rows: 2 }))
+    thread.commit()
+    writer.submit(job('registration'))
+    thread.commit()
+    thread.commit()
+    expect(settled).toEqual(['first 500', 'setting 2', 'group 125', 'registration 1'])
+    expect(thread.sizes()).toEqual([500, 2, 126])
+    await writer.close()
+  })
+
   it('withdraws what waits and not what is under way', async () => {
     const { thread, writer, settled, job, turn } = await make()
     const jobs = [job('a'), job('b'), job('c')] as const

@@ -6,7 +6,8 @@ import type { Committed, Removed, WorkerAnswer, WorkerRequest, WorkerWrite, Winn
 
 /**
  * Group commit. One transaction is under way at a time; what is asked for meanwhile goes with the next one, whoever asked, so
- * a thousand single writes cost a few commits.
+ * a thousand single writes cost a few commits. Jobs of a few rows, which somebody waits for, go before those of hundreds, but
+ * not twice in a row.
  *
  *   idle -- job --> starting (no thread yet) --> busy -- answer --> busy (more jobs) | idle
  *   any -- the thread ends by itself --> its jobs fail; the next job starts another
@@ -63,10 +64,12 @@ export interface SqliteWriterDeps {
 
 /** Writes that one transaction carries, at most one job more. */
 const ROWS_PER_COMMIT = 1_000
+/** A setting and its trace, a registration, a certificate's times. */
+const FEW_ROWS = 4
 const PROBE_EVERY_MS = 1_000
 
 export async function startSqliteWriter({ clock, instance, startThread }: SqliteWriterDeps): Promise<SqliteWriter> {
-  const waiting: Job[] = []
+  let waiting: Job[] = []
   let underWay: readonly Job[] | undefined
   let thread: WriterThread | undefined
   let highestVersion = 0
@@ -74,6 +77,7 @@ export async function startSqliteWriter({ clock, instance, startThread }: Sqlite
   let probe: Timer | undefined
   const pace = createCommitPace(clock)
   let onIdle: (() => void) | undefined
+  let hasFewGoneFirst = false
   let isSendPlanned = false
 
   await start()
@@ -122,10 +126,12 @@ export async function startSqliteWriter({ clock, instance, startThread }: Sqlite
   }
 
   function takeGroup(): Job[] {
-    let rows = 0
-    let jobs = 0
-    while (jobs < waiting.length && rows < ROWS_PER_COMMIT) rows += waiting[jobs++]!.writes.length
-    return waiting.splice(0, jobs)
+    const few = waiting.filter(({ writes }) => writes.length <= FEW_ROWS)
+    hasFewGoneFirst = !hasFewGoneFirst && few.length > 0 && few.length < waiting.length
+    const group = firstOf(hasFewGoneFirst ? few : waiting)
+    const taken = new Set(group)
+    waiting = waiting.filter((job) => !taken.has(job))
+    return group
   }
 
   /** An empty group only tries whether the file can be written. */
@@ -206,4 +212,12 @@ export async function startSqliteWriter({ clock, instance, startThread }: Sqlite
       })
     }
   }
+}
+
+/** As many as go into one transaction. */
+function firstOf(jobs: readonly Job[]): Job[] {
+  let rows = 0
+  let count = 0
+  while (count < jobs.length && rows < ROWS_PER_COMMIT) rows += jobs[count++]!.writes.length
+  return jobs.slice(0, count)
 }
