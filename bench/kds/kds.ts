@@ -256,6 +256,7 @@ async function quietResync(): Promise<readonly Pair[]> {
     write(answer) {
       answers.push(answer)
       for (const { any } of answer.resources) bytes += any.value.length
+      return true
     },
     onCount: () => undefined,
     onDelivered: () => undefined,

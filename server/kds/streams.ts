@@ -9,6 +9,7 @@ import type { SyncAnswer } from './sync-sender.ts'
 /** A gRPC stream of either end, in either role: what it reads and what it writes. */
 export interface Duplex<In, Out> {
   write(message: Out): boolean
+  on(event: 'drain', listener: () => void): unknown
   on(event: 'data', listener: (message: In) => void): unknown
   pause(): unknown
   resume(): unknown
@@ -38,12 +39,25 @@ export function toDeltaRequest(message: DeltaDiscoveryRequest__Output): DeltaReq
   }
 }
 
-export function toResponse({ type, nonce, resources, removed }: SyncAnswer): DeltaDiscoveryResponse {
+function toResponse({ type, nonce, resources, removed }: SyncAnswer): DeltaDiscoveryResponse {
   return {
     type_url: type,
     nonce,
     resources: resources.map(({ name, version, any }) => ({ name, version, resource: any })),
     removed_resources: [...removed],
+  }
+}
+
+/** Writes answers; false when the peer does not read: then it is not read from either, until it does and `onDrain` is told. */
+export function writerOn(call: SenderStream, onDrain: () => void): (answer: SyncAnswer) => boolean {
+  call.on('drain', () => {
+    call.resume()
+    onDrain()
+  })
+  return (answer) => {
+    const isRead = call.write(toResponse(answer))
+    if (!isRead) call.pause()
+    return isRead
   }
 }
 

@@ -12,6 +12,8 @@ export interface SyncSender {
   changed(): void
   /** All of it (or one type) again at once, what is held back included. */
   resync(type?: string): void
+  /** The peer reads again. */
+  drained(): void
   status(): Readonly<Record<string, TypeStatus>>
   /** Types whose newest answer the peer has not answered. */
   unanswered(): ReadonlySet<string>
@@ -38,7 +40,8 @@ export interface SyncSenderDeps {
   /** How often at most changes are sent; the first after a quiet time goes at once. */
   readonly flushIntervalMs: () => number
   readonly fullResyncMs: () => number
-  readonly write: (answer: SyncAnswer) => void
+  /** False when the peer does not read: what comes then waits, and is one push of the newest when it is `drained`. */
+  readonly write: (answer: SyncAnswer) => boolean
   readonly onCount: (type: string, what: 'sent' | 'ack' | 'nack') => void
   /** From the first change that an answer carries to its acknowledgement. */
   readonly onDelivered: (type: string, seconds: number) => void
@@ -73,6 +76,9 @@ export function createSyncSender(deps: SyncSenderDeps): SyncSender {
   let changedAt: number | undefined
   let pushedAt = -Infinity
   let isStopped = false
+  let isBlocked = false
+  /** What a peer that does not read is sent once it does. */
+  let owed: 'nothing' | 'push' | 'resync' = 'nothing'
   delivery.opened()
   arm('resync', openedAt + deps.fullResyncMs(), fullResync)
 
@@ -89,10 +95,15 @@ export function createSyncSender(deps: SyncSenderDeps): SyncSender {
       if (!timers.has('opening') && [...opening.keys()].some(directory.owns)) arm('opening', clock.monotonic() + OPENING_MS, open)
       if (!timers.has('flush')) arm('flush', Math.max(changedAt + BATCH_MS, pushedAt + deps.flushIntervalMs()), push)
     },
-    resync(type) {
-      delivery.release(type)
-      write(session.resync(type))
-      deps.onStatus()
+    resync,
+    drained() {
+      if (!isBlocked || isStopped) return
+      isBlocked = false
+      const due = owed
+      owed = 'nothing'
+      if (due === 'resync') resync()
+      else if (due === 'push') push()
+      else takeTurns()
     },
     status: () => Object.fromEntries(Object.entries(session.status()).map(([type, status]) => [type, withSuspects(type, status)])),
     unanswered: session.unanswered,
@@ -138,7 +149,18 @@ export function createSyncSender(deps: SyncSenderDeps): SyncSender {
     deps.onStatus()
   }
 
+  function resync(type?: string) {
+    delivery.release(type)
+    if (isBlocked) owed = 'resync'
+    else write(session.resync(type))
+    deps.onStatus()
+  }
+
   function push() {
+    if (isBlocked) {
+      if (owed === 'nothing') owed = 'push'
+      return
+    }
     const answers = session.push()
     if (answers.length > 0) pushedAt = clock.monotonic()
     write(answers)
@@ -150,6 +172,7 @@ export function createSyncSender(deps: SyncSenderDeps): SyncSender {
 
   /** Whatever goes one at a time: the next one, as soon as the one before is answered. */
   function takeTurns() {
+    if (isBlocked) return
     for (const type of delivery.waiting()) if (opened.has(type) && takeTurn(type)) write(session.push())
   }
 
@@ -177,7 +200,7 @@ export function createSyncSender(deps: SyncSenderDeps): SyncSender {
       for (const name of removed) content.set(name, '')
       delivery.sent(type, nonce, content)
       sentAt.set(nonce, { type, since: changedAt ?? clock.monotonic() })
-      deps.write({ type, nonce, resources, removed })
+      if (!deps.write({ type, nonce, resources, removed })) isBlocked = true
     }
   }
 

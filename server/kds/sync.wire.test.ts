@@ -1,6 +1,7 @@
 import { CoreError } from '../lib/errors.ts'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { byOperator, contentOf, type Global, meshKey, startGlobal, startZone, timeout, type ZoneEnd } from './testing/two-ends.ts'
+import { openRawZone } from './testing/raw-peer.ts'
+import { byOperator, contentOf, type Global, meshKey, protos, startGlobal, startZone, timeout, type ZoneEnd } from './testing/two-ends.ts'
 
 const POLICIES = ['Mesh', 'MeshTimeout', 'MeshRetry', 'MeshCircuitBreaker']
 const stopped: { stop(): Promise<void> }[] = []
@@ -41,6 +42,28 @@ describe('a global and its zones', () => {
     await g.store.create({ key: { type: 'MeshTrace', mesh: 'demo', name: 'all' }, spec: { default: {} } }, byOperator)
     await soon(async () => expect(await contentOf(east.store, ['MeshTrace'])).toEqual(['MeshTrace demo/all {"default":{}}']))
     expect(east.ends).toEqual([])
+  })
+
+  it('are not held up by a zone that does not read, which gets the newest once it does and not all there was meanwhile', async () => {
+    const g = await global({ flushIntervalMs: 1 })
+    await g.store.create({ key: meshKey('demo'), spec: {} }, byOperator)
+    const large = (mark: string) => ({ default: { mark, filling: 'x'.repeat(200_000) } })
+    const key = { type: 'MeshTrace', mesh: 'demo', name: 'large' }
+    let made = await g.store.create({ key, spec: large('first') }, byOperator)
+    const slow = openRawZone(protos, g.address, { zone: 'slow' })
+    stopped.push({ stop: () => Promise.resolve(slow.cut()) })
+    slow.request({ node: { id: 'slow' }, type_url: 'MeshTrace', resource_names_subscribe: ['*'] })
+    await soon(() => expect(slow.responses).toHaveLength(1))
+    slow.pause()
+    const other = await zone(g.address, 'other')
+    for (let nth = 1; nth <= 100; nth++) {
+      made = await g.store.update({ ...made, spec: large(`nth ${nth}`) }, byOperator)
+      // Each is on its way before the next is made.
+      await soon(async () => expect(await contentOf(other.store, ['MeshTrace'])).toMatchObject([expect.stringContaining(`nth ${nth}"`)]))
+    }
+    slow.resume()
+    await soon(() => expect(slow.responses.at(-1)?.resources[0]?.resource?.value.includes('nth 100')).toBe(true))
+    expect(slow.responses.length).toBeLessThan(40)
   })
 
   it('keep apart what two zones call by one name', async () => {

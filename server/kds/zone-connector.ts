@@ -27,7 +27,7 @@ import type { KumaResourceCodec } from './kuma-resource.ts'
 import { ORIGIN_LABEL } from '../model/origin.ts'
 import type { KdsProtos } from './protos.ts'
 import { toSessionRow } from './session-row.ts'
-import { receiveOn, toDeltaRequest, toResponse } from './streams.ts'
+import { receiveOn, toDeltaRequest, writerOn } from './streams.ts'
 import type { SyncDirectory } from './sync-directory.ts'
 import { createSyncReceiver, type SyncReceiver } from './sync-receiver.ts'
 import { createSyncSender, type SyncSender } from './sync-sender.ts'
@@ -190,7 +190,7 @@ export function createZoneConnector(deps: ZoneConnectorDeps, options: ZoneConnec
     )
     for (const call of held) call.resume()
 
-    const sender = createSyncSender({
+    const sender: SyncSender = createSyncSender({
       clock,
       directory: deps.directory,
       delivery,
@@ -198,7 +198,7 @@ export function createZoneConnector(deps: ZoneConnectorDeps, options: ZoneConnec
       hashSuffix: true,
       flushIntervalMs: () => tunables.flushIntervalMs.get(),
       fullResyncMs: () => tunables.fullResyncMs.get(),
-      write: (answer) => up.write(toResponse(answer)),
+      write: writerOn(up, () => sender.drained()),
       onCount: deps.observer.response,
       onDelivered: deps.observer.delivered,
       onStatus: () => touched('up'),

@@ -18,7 +18,7 @@ import { createDelivery, type Delivery } from './delivery.ts'
 import type { KumaResourceCodec } from './kuma-resource.ts'
 import { MESH_LABEL } from './peer-name.ts'
 import { ORIGIN_LABEL, ZONE_LABEL } from '../model/origin.ts'
-import { type ReceiverStream, receiveOn, type SenderStream, toDeltaRequest, toResponse } from './streams.ts'
+import { type ReceiverStream, receiveOn, type SenderStream, toDeltaRequest, writerOn } from './streams.ts'
 import { toSessionRow } from './session-row.ts'
 import type { SyncDirectory } from './sync-directory.ts'
 import { createSyncReceiver, type SyncReceiver } from './sync-receiver.ts'
@@ -188,7 +188,7 @@ export function createZoneSessions(deps: ZoneSessionsDeps): ZoneSessions {
   }
 
   function senderFor(call: DownCall, stream: Stream, { hashSuffix }: ZoneNode): SyncSender {
-    return createSyncSender({
+    const sender = createSyncSender({
       clock,
       directory: deps.directory,
       delivery: deliveryOf(stream.zone.name),
@@ -196,12 +196,13 @@ export function createZoneSessions(deps: ZoneSessionsDeps): ZoneSessions {
       hashSuffix,
       flushIntervalMs: () => tunables.flushIntervalMs.get(),
       fullResyncMs: () => tunables.fullResyncMs.get(),
-      write: (answer) => call.write(toResponse(answer)),
+      write: writerOn(call, () => sender.drained()),
       onCount: (type, what) => observer.response(type, what),
       onDelivered: (type, seconds) => observer.delivered(type, seconds),
       onStatus: () => report(stream),
       onFault: (error) => stream.end(toCoreError(error)),
     })
+    return sender
   }
 
   async function startUp(call: UpCall, zone: ZoneCaller): Promise<Stream> {

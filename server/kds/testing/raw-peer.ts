@@ -82,6 +82,9 @@ export interface RawZone {
   isOver(): boolean
   request(request: DeltaDiscoveryRequest): void
   sendUp(response: DeltaDiscoveryResponse): void
+  /** Reads nothing on the stream from the global until told to again. */
+  pause(): void
+  resume(): void
   /** Cuts everything, as a zone does that cannot decode a resource. */
   cut(): void
 }
@@ -107,6 +110,8 @@ export function openRawZone(
     isOver: () => isOver,
     request: (request) => void (isOver || down.write(request)),
     sendUp: (response) => void (isOver || up.write(response)),
+    pause: () => void down.pause(),
+    resume: () => void down.resume(),
     cut() {
       isOver = true
       down.cancel()

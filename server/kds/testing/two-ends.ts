@@ -20,7 +20,7 @@ import { createZoneConnector } from '../zone-connector.ts'
 import { createZoneSessions, DOWN_TYPES, UP_TYPES } from '../zone-sessions.ts'
 
 /** A global and zones in one process, over real sockets: for tests of what they make of each other. */
-const protos = loadKdsProtos()
+export const protos = loadKdsProtos()
 const specs = createSpecCodec(protos)
 const codec = createKumaResourceCodec(protos, specs)
 const kinds = await loadKinds()
