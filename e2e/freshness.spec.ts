@@ -15,7 +15,7 @@ test('an operator sees fresh insights, and a data plane that stops goes offline'
 })
 
 test('a row opens its detail, which says why it is as it is, and has a link of its own', async ({ page, tidewatch }) => {
-  const { items } = await tidewatch.call<{ items: InsightRow[] }>('insights.list', { limit: 1 })
+  const { items } = await tidewatch.call<{ items: InsightRow[] }>('insights.list', { type: 'DataplaneInsight', limit: 1 })
   const { name } = items[0]!.key
   await page.goto('/insights?q=' + name)
   await page.getByRole('row', { name: new RegExp(name) }).click()
