@@ -2,6 +2,7 @@ import { X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { LinkDetail as Detail, LinkPolicyRow, LinkRow } from '../../server/model/link-row.ts'
 import { formatExactSpan, formatRate, formatSpan } from '../format.ts'
+import { steadyAge } from '../insights/steady-age.ts'
 import { Time } from '../time.tsx'
 import { Button } from '../ui/button.tsx'
 import { Field } from '../ui/field.tsx'
@@ -213,7 +214,7 @@ function Ago({ at, now }: { readonly at: number | null; readonly now: number }) 
   if (at === null) return <None />
   return (
     <>
-      {formatSpan(Math.max(0, now - at))} ago, <Time at={at} />
+      {steadyAge(now - at)} ago, <Time at={at} />
     </>
   )
 }

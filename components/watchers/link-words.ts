@@ -1,5 +1,6 @@
 import type { LinkRow } from '../../server/model/link-row.ts'
 import { formatSpan } from '../format.ts'
+import { steadyAge } from '../insights/steady-age.ts'
 
 /** What the page says of a link's state: pure. */
 
@@ -40,7 +41,7 @@ export function stateNote(link: LinkRow, now: number): string {
   }
   if (state.kind !== 'live' && lastError !== null) return `${lastError.class.replace('_', ' ')}: ${lastError.message}`
   const [what, at] = newest(lastEventAt, lastBookmarkAt)
-  return at === null ? 'nothing has come yet' : `${what} ${formatSpan(now - at)} ago`
+  return at === null ? 'nothing has come yet' : `${what} ${steadyAge(now - at)} ago`
 }
 
 /** Of what it does now; how well it is, is told beside it. */

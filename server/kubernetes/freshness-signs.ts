@@ -156,7 +156,7 @@ function complaintsOf(conditions: readonly unknown[]): readonly string[] {
       const complains = (GOOD.has(type) && status !== 'True') || (BAD.has(type) && status === 'True')
       if (!complains) return []
       const why = [textIn(condition, 'reason'), textIn(condition, 'message')].filter((part) => part !== undefined && part !== '').join(': ')
-      return [`${type} is ${status}${why === '' ? '' : ` (${why.slice(0, 160)})`}.`]
+      return [`${type} is ${status}${why === '' ? '' : ` (${why.slice(0, 160).replace(/\.$/, '')})`}.`]
     })
     .slice(0, COMPLAINTS)
 }
