@@ -2,8 +2,8 @@ import { destinations } from '../app/shell/destinations.ts'
 import { firstLoadOf } from './first-load.ts'
 import { expect, test } from './tidewatch.ts'
 
-/** Of all JavaScript that a page loads before it works, compressed. Next and React alone are 135 KB. */
-const BUDGET_BYTES = 220_000
+/** Of all JavaScript that a page loads before it works, compressed. Next and React alone, in an empty page, are 135 KB: 1.45 times that. */
+const BUDGET_BYTES = 195_000
 const OVERVIEW_BUDGET_BYTES = 182_000
 
 for (const { href, label } of destinations)

@@ -23,6 +23,27 @@ test('a row opens its detail, which says why it is as it is, and has a link of i
   await expect(detail).toContainText('CDS')
   await page.reload()
   await expect(detail).toContainText('cadence')
+  // The code of the detail comes later; what it shows is in the page from the start.
+  expect(await (await page.request.get(page.url())).text()).toContain(`Insight of ${name}`)
+})
+
+test('a list draws the rows in view, down to its last by keyboard and up again by scrolling', async ({ page, tidewatch }) => {
+  const fleet = await tidewatch.startFleet({ dataplanes: 60, seed: 7 })
+  await page.setViewportSize({ width: 1280, height: 600 })
+  await page.goto('/insights?sort=name')
+  await expect(page.getByRole('status', { name: pill })).toContainText('Live')
+  const grid = page.getByRole('grid', { name: 'Insights' })
+  const rowAt = (index: string | null) => grid.locator(`[aria-rowindex="${index}"]`)
+  await expect.poll(async () => Number(await grid.getAttribute('aria-rowcount'))).toBeGreaterThan(60)
+  const last = await grid.getAttribute('aria-rowcount')
+  await expect(rowAt(last)).toHaveCount(0)
+  await grid.press('End')
+  await expect(rowAt(last)).toBeInViewport({ ratio: 1 })
+  await expect(rowAt('2')).toHaveCount(0)
+  await grid.evaluate((element) => element.scrollTo({ top: 0 }))
+  await expect(rowAt('2')).toBeInViewport({ ratio: 1 })
+  await expect(rowAt('2')).toContainText('-sink')
+  await fleet.stop()
 })
 
 test('a changed interval is in force for every session at once, and cadence and age follow', async ({ page, tidewatch }) => {

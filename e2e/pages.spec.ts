@@ -79,6 +79,7 @@ test('a stream is found by keyboard, opened by its name, sent everything again, 
   const detail = page.getByRole('region', { name: `Stream of ${name}` })
   await detail.getByRole('button', { name: 'Resync now' }).click()
   await expect(detail.getByRole('status')).toHaveText('Sent again.')
+  expect(await (await page.request.get(page.url())).text()).toContain(`Stream of ${name}`)
   await page.reload()
   await expect(detail).toContainText('Subscriptions')
   await expect(page.getByRole('status', { name: 'Live data' })).toContainText('Live')

@@ -4,7 +4,6 @@ import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../components/ui/button.tsx'
 import type { Key } from '../../server/model/views.ts'
 import { useTRPCClient } from '../trpc-client.tsx'
-import { exportCsv } from './export-csv.ts'
 
 type ExportState = { readonly kind: 'idle' } | { readonly kind: 'running'; readonly done: number } | { readonly kind: 'failed' }
 
@@ -20,6 +19,7 @@ export function CsvButton({ keys }: { readonly keys: readonly Key[] }) {
     running.current = abort
     setState({ kind: 'running', done: 0 })
     try {
+      const { exportCsv } = await import('./export-csv.ts')
       const parts = await exportCsv({
         keys,
         fetchRows: (page, signal) => client.insights.rows.query({ keys: page }, { signal }),

@@ -1,18 +1,17 @@
 'use client'
 
 import { useQueryStates } from 'nuqs'
-import { useCallback, useRef, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { describeFilters } from '../../components/insights/describe-filters.ts'
 import { FilterBar, type ListFilters } from '../../components/insights/filter-bar.tsx'
 import { InsightGrid } from '../../components/insights/insight-grid.tsx'
 import { ListSkeleton, NoMatch } from '../../components/insights/list-states.tsx'
-import { NoInsights } from '../../components/insights/no-insights.tsx'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
+import { lazyPart } from '../../components/ui/lazy-part.tsx'
 import { toKeyString } from '../../server/model/resource.ts'
 import type { InsightFilter, InsightSort, Key } from '../../server/model/views.ts'
 import { CsvButton } from './csv-button.tsx'
 import type { FirstPage } from './first-page.ts'
-import { InsightDetailPanel } from './insight-detail.tsx'
 import { FirstRows, InsightRowSlot } from './insight-row-slot.tsx'
 import { OrderWatch } from './order-watch.tsx'
 import { problemText } from './problem-text.ts'
@@ -23,6 +22,11 @@ import { useInsightOrder } from './use-insight-order.ts'
 import { useRowsOnScreen } from './use-rows-on-screen.ts'
 import { useTouched } from './use-touched.ts'
 import { useWhenLiveAgain } from './use-when-live-again.ts'
+
+const { Part: InsightDetailPanel, preload: preloadDetail } = lazyPart(() =>
+  import('./insight-detail.tsx').then((file) => file.InsightDetailPanel),
+)
+const { Part: NoInsights } = lazyPart(() => import('../../components/insights/no-insights.tsx').then((file) => file.NoInsights))
 
 export function InsightsClient({ first, xds }: { readonly first: FirstPage; readonly xds: string }) {
   const [view, setView] = useQueryStates(insightsSearchParams)
@@ -39,6 +43,7 @@ export function InsightsClient({ first, xds }: { readonly first: FirstPage; read
   const [isTouched, touch] = useTouched()
   const { onWindow, rowsProblem } = useRowsOnScreen(openKey)
   useSlash(search)
+  useEffect(preloadDetail, [])
 
   const onFilters = useCallback(
     ({ freshness, ...change }: Partial<ListFilters>) => {

@@ -1,13 +1,13 @@
 'use client'
 
 import { useSuspenseQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
 import { ConflictPanel } from '../../components/overview/conflict-panel.tsx'
 import { FreshnessPanel } from '../../components/overview/freshness-panel.tsx'
 import { ProblemList } from '../../components/overview/problem-list.tsx'
 import { type ProblemPlace, problemsOf } from '../../components/overview/problems.ts'
 import { SinksSummary } from '../../components/overview/sinks-summary.tsx'
 import { StreamsPanel } from '../../components/overview/streams-panel.tsx'
+import { lazyPart } from '../../components/ui/lazy-part.tsx'
 import { Panel } from '../../components/ui/panel.tsx'
 import type { Freshness } from '../../server/model/freshness.ts'
 import { insightsHref } from '../insights/insights-href.ts'
@@ -16,8 +16,8 @@ import { useCounters } from '../live/use-counters.ts'
 import { useTRPC } from '../trpc-client.tsx'
 
 /** What most who look at this page never see is no part of its first load. */
-const NoInsights = lazy(() => import('../../components/insights/no-insights.tsx').then((file) => ({ default: file.NoInsights })))
-const DemoPanel = lazy(() => import('./demo-panel.tsx').then((file) => ({ default: file.DemoPanel })))
+const { Part: NoInsights } = lazyPart(() => import('../../components/insights/no-insights.tsx').then((file) => file.NoInsights))
+const { Part: DemoPanel } = lazyPart(() => import('./demo-panel.tsx').then((file) => file.DemoPanel))
 
 export function OverviewClient() {
   const trpc = useTRPC()
@@ -30,9 +30,7 @@ export function OverviewClient() {
       <ProblemList problems={problemsOf(counters, counters.strips)} hrefOf={hrefOfProblem} />
       {counters.insightsTotal === 0 ? (
         <Panel title="Freshness" className="live-values">
-          <Suspense fallback={null}>
-            <NoInsights xds={self.xds} />
-          </Suspense>
+          <NoInsights xds={self.xds} />
         </Panel>
       ) : (
         <FreshnessPanel strips={counters.strips} hrefOf={hrefOfLevel} />
@@ -40,11 +38,7 @@ export function OverviewClient() {
       <div className="grid gap-3 lg:grid-cols-[1.15fr_1fr]">
         <div className="flex min-w-0 flex-col gap-3">
           <ConflictPanel {...counters.conflicts} />
-          {self.demo && (
-            <Suspense fallback={null}>
-              <DemoPanel />
-            </Suspense>
-          )}
+          {self.demo && <DemoPanel />}
         </div>
         <div className="flex min-w-0 flex-col gap-3">
           <SinksSummary sinks={counters.sinks} sinksHref="/sinks" />

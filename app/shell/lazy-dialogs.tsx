@@ -1,45 +1,25 @@
 'use client'
 
-import { type ComponentType, lazy, Suspense, useState } from 'react'
+import { lazyPart } from '../../components/ui/lazy-part.tsx'
 
 export interface DialogState {
   readonly isOpen: boolean
   readonly onOpenChange: (isOpen: boolean) => void
 }
 
-/** What opens over a page is not part of its first load; it is fetched once the page is there, so that it opens without a server too. */
-const loaders = {
-  palette: () => import('./palette.tsx').then(({ Palette }) => Palette),
-  help: () => import('./help-dialog.tsx').then(({ HelpDialog }) => HelpDialog),
-  operator: () => import('./operator-dialog.tsx').then(({ OperatorDialog }) => OperatorDialog),
-  navigation: () => import('./navigation-dialog.tsx').then(({ NavigationDialog }) => NavigationDialog),
-} satisfies Record<string, () => Promise<ComponentType<DialogState>>>
-export type DialogName = keyof typeof loaders
-
-const names = Object.keys(loaders) as readonly DialogName[]
-/** Those that are here already: drawn at once, so that what is typed right after the shortcut goes into them. */
-const loaded = new Map<DialogName, ComponentType<DialogState>>()
-
-async function load(name: DialogName): Promise<ComponentType<DialogState>> {
-  const dialog = await loaders[name]()
-  loaded.set(name, dialog)
-  return dialog
+const dialogs = {
+  palette: lazyPart<DialogState>(() => import('./palette.tsx').then(({ Palette }) => Palette)),
+  help: lazyPart<DialogState>(() => import('./help-dialog.tsx').then(({ HelpDialog }) => HelpDialog)),
+  operator: lazyPart<DialogState>(() => import('./operator-dialog.tsx').then(({ OperatorDialog }) => OperatorDialog)),
+  navigation: lazyPart<DialogState>(() => import('./navigation-dialog.tsx').then(({ NavigationDialog }) => NavigationDialog)),
 }
+export type DialogName = keyof typeof dialogs
 
 export function preloadDialogs(): void {
-  // One that could not be fetched now is fetched when it is opened.
-  for (const name of names) load(name).catch(() => {})
+  for (const { preload } of Object.values(dialogs)) preload()
 }
 
 export function LazyDialog({ name, ...state }: DialogState & { readonly name: DialogName }) {
-  return state.isOpen ? <OpenDialog name={name} {...state} /> : null
-}
-
-function OpenDialog({ name, ...state }: DialogState & { readonly name: DialogName }) {
-  const [Content] = useState(() => loaded.get(name) ?? lazy(async () => ({ default: await load(name) })))
-  return (
-    <Suspense fallback={null}>
-      <Content {...state} />
-    </Suspense>
-  )
+  const { Part } = dialogs[name]
+  return state.isOpen ? <Part {...state} /> : null
 }

@@ -2,29 +2,32 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { useQueryStates } from 'nuqs'
-import { useRef } from 'react'
+import { useEffect, useRef } from 'react'
 import { countStreams, filterStreams } from '../../components/streams/stream-list.ts'
 import { useNow } from '../../components/now.tsx'
-import { RefusedList, type RefusedListProps } from '../../components/streams/refused-list.tsx'
+import type { RefusedListProps } from '../../components/streams/refused-list.tsx'
 import { StreamFilters } from '../../components/streams/stream-filters.tsx'
 import { ZonePanel } from '../../components/streams/zone-panel.tsx'
 import { zonesOf } from '../../components/streams/zones.ts'
 import { StreamsTable } from '../../components/streams/streams-table.tsx'
 import { BlockMessage } from '../../components/ui/block-message.tsx'
 import { Button } from '../../components/ui/button.tsx'
+import { lazyPart } from '../../components/ui/lazy-part.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import { useEscape, useSlash } from '../insights/use-page-keys.ts'
 import { useWhenLiveAgain } from '../insights/use-when-live-again.ts'
 import { useTRPC } from '../trpc-client.tsx'
 import { streamsSearchParams } from './search-params.ts'
-import { OpenZone } from './open-zone.tsx'
-import { RemoteZones } from './remote-zones.tsx'
-import { OpenStream } from './open-stream.tsx'
 
 /** How often the list is read while it is looked at. */
 const REREAD_MS = 2_000
 /** What attached control planes bring moves with their polls. */
 const REMOTE_REREAD_MS = 5_000
+
+const { Part: OpenStream, preload: preloadStream } = lazyPart(() => import('./open-stream.tsx').then((file) => file.OpenStream))
+const { Part: OpenZone, preload: preloadZone } = lazyPart(() => import('./open-zone.tsx').then((file) => file.OpenZone))
+const { Part: RemoteZones } = lazyPart(() => import('./remote-zones.tsx').then((file) => file.RemoteZones))
+const { Part: RefusedList } = lazyPart(() => import('../../components/streams/refused-list.tsx').then((file) => file.RefusedList))
 
 export function StreamsClient() {
   const trpc = useTRPC()
@@ -35,6 +38,10 @@ export function StreamsClient() {
   useWhenLiveAgain(() => void sessions.refetch())
   const search = useRef<HTMLInputElement>(null)
   useSlash(search)
+  useEffect(() => {
+    preloadStream()
+    preloadZone()
+  }, [])
   useEscape(view.node !== null || view.zone !== null || view.remote !== null, () => void setView({ node: null, zone: null, remote: null }))
 
   if (sessions.data === undefined) {

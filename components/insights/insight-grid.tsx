@@ -1,12 +1,10 @@
 'use client'
 
-import { useVirtualizer } from '@tanstack/react-virtual'
 import {
   type ComponentType,
   type KeyboardEvent,
   type MouseEvent,
   memo,
-  useCallback,
   useEffect,
   useId,
   useLayoutEffect,
@@ -16,6 +14,7 @@ import {
 } from 'react'
 import { isSameKey, toKeyString } from '../../server/model/resource.ts'
 import type { InsightSort, Key } from '../../server/model/views.ts'
+import { scrollToRow, useRowWindow } from '../ui/use-row-window.ts'
 import { columns, rowGrid, rowHeights } from './columns.ts'
 import { nextActiveRow } from './grid-navigation.ts'
 
@@ -38,6 +37,8 @@ export interface InsightGridProps {
 }
 
 const OVERSCAN = 8
+/** What the server draws, and the browser until it has measured. */
+const FIRST_PX = 640
 const DEFAULT_ROW_PX = 32
 const HEADER_PX = 32
 
@@ -48,35 +49,15 @@ export function InsightGrid({ keys, sort, onSort, openKey, onOpen, onWindow, onA
   const active = useMemo(() => (activeKey === undefined ? -1 : keys.findIndex((key) => isSameKey(key, activeKey))), [keys, activeKey])
   const rowPx = useRowHeight(scroller)
 
+  const { first, end } = useRowWindow(scroller, { rowCount: keys.length, rowPx, firstPx: FIRST_PX })
+  const from = Math.max(0, first - OVERSCAN)
+  const to = Math.min(keys.length, end + OVERSCAN)
+  const indexes = Array.from({ length: to - from }, (_, offset) => from + offset)
   // The active row stays in the document when it is scrolled away: focus is told by aria-activedescendant, which must point to something.
-  const rangeExtractor = useCallback(
-    ({ startIndex, endIndex, count }: { startIndex: number; endIndex: number; count: number }) => {
-      const from = Math.max(0, startIndex - OVERSCAN)
-      const to = Math.min(count - 1, endIndex + OVERSCAN)
-      const indexes = Array.from({ length: Math.max(0, to - from + 1) }, (_, offset) => from + offset)
-      if (active === -1 || active >= count || (active >= from && active <= to)) return indexes
-      return active < from ? [active, ...indexes] : [...indexes, active]
-    },
-    [active],
-  )
-  const virtualizer = useVirtualizer({
-    count: keys.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowPx,
-    rangeExtractor,
-    // What the server draws, and the browser until it has measured.
-    initialRect: { width: 1000, height: 640 },
-    // The header sticks to the top of the same scroller and pushes the rows down by its own height.
-    scrollPaddingEnd: HEADER_PX,
-  })
-  useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowPx])
-
-  const items = virtualizer.getVirtualItems()
-  const { range } = virtualizer
-  const from = Math.max(0, (range?.startIndex ?? 0) - OVERSCAN)
-  const to = Math.min(keys.length, (range?.endIndex ?? 0) + OVERSCAN + 1)
+  if (active !== -1 && active < from) indexes.unshift(active)
+  else if (active >= to) indexes.push(active)
   useEffect(() => onWindow(keys.slice(from, to)), [keys, from, to, onWindow])
-  const isAtTop = (virtualizer.scrollOffset ?? 0) < rowPx
+  const isAtTop = first === 0
   useEffect(() => onAtTop(isAtTop), [isAtTop, onAtTop])
 
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
@@ -95,7 +76,7 @@ export function InsightGrid({ keys, sort, onSort, openKey, onOpen, onWindow, onA
     if (next === undefined || nextKey === undefined) return
     event.preventDefault()
     setActiveKey(nextKey)
-    virtualizer.scrollToIndex(next)
+    if (scroller.current !== null) scrollToRow(scroller.current, next, { rowPx, headerPx: HEADER_PX })
     if (openKey !== null) onOpen(nextKey)
   }
 
@@ -124,7 +105,7 @@ export function InsightGrid({ keys, sort, onSort, openKey, onOpen, onWindow, onA
       >
         <HeaderRow sort={sort} onSort={onSort} />
         <div role="rowgroup" className="relative" style={{ height: `calc(var(--row-h) * ${keys.length})` }}>
-          {items.map(({ index }) => {
+          {indexes.map((index) => {
             const key = keys[index]
             if (key === undefined) return null
             return (

@@ -1,10 +1,10 @@
 'use client'
 
-import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef } from 'react'
 import type { SessionRow } from '../../server/model/views.ts'
 import { steadyAge } from '../insights/steady-age.ts'
 import { useNow } from '../now.tsx'
+import { useRowWindow } from '../ui/use-row-window.ts'
 import { TYPES } from './stream-list.ts'
 import { TypeMark } from './type-mark.tsx'
 
@@ -15,6 +15,9 @@ export interface StreamsTableProps {
 }
 
 const ROW_PX = 34
+const OVERSCAN = 12
+/** What the server draws, and the browser until it has measured. */
+const FIRST_PX = 800
 const COLUMNS = 'grid-cols-[minmax(10rem,1.4fr)_5.5rem_4.5rem_repeat(5,4.2rem)_minmax(10rem,2fr)]'
 const headings = ['Data plane', 'Mesh', 'Variant', ...TYPES, 'What it refuses'] as const
 
@@ -22,13 +25,8 @@ const headings = ['Data plane', 'Mesh', 'Variant', ...TYPES, 'What it refuses'] 
 export function StreamsTable({ sessions, selected, onSelect }: StreamsTableProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const now = useNow()
-  const rows = useVirtualizer({
-    count: sessions.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-    initialRect: { width: 1200, height: 800 },
-  })
+  const { first, end } = useRowWindow(scroller, { rowCount: sessions.length, rowPx: ROW_PX, firstPx: FIRST_PX })
+  const from = Math.max(0, first - OVERSCAN)
   return (
     <div className="min-h-0 min-w-0 flex-1 overflow-hidden rounded-xl border border-line bg-panel shadow-panel">
       <div
@@ -50,16 +48,16 @@ export function StreamsTable({ sessions, selected, onSelect }: StreamsTableProps
             ))}
           </div>
         </div>
-        <div role="rowgroup" className="live-values relative min-w-[58rem]" style={{ height: rows.getTotalSize() }}>
-          {rows.getVirtualItems().map(({ index, start }) => {
-            const session = sessions[index]
-            return session === undefined ? null : (
+        <div role="rowgroup" className="live-values relative min-w-[58rem]" style={{ height: ROW_PX * sessions.length }}>
+          {sessions.slice(from, end + OVERSCAN).map((session, offset) => {
+            const index = from + offset
+            return (
               <div
                 key={session.id}
                 role="row"
                 aria-rowindex={index + 2}
                 className={`absolute inset-x-0 top-0 grid ${COLUMNS} items-center gap-x-3 border-b border-line px-3 ${session.nodeId === selected ? 'bg-soft' : 'hover:bg-soft/60'}`}
-                style={{ height: ROW_PX, transform: `translateY(${start}px)` }}
+                style={{ height: ROW_PX, transform: `translateY(${index * ROW_PX}px)` }}
               >
                 <StreamCells
                   session={session}
