@@ -111,6 +111,7 @@ test('an API server that is down is probed by one of its links while the others 
   await setSwitch(page, 'edge is down', true)
   await page.goto('/watchers')
   const rows = page.getByRole('row', { name: /edge\// })
+  await expect(rows.first()).toContainText('context edge (simulated)')
   await expect(rows.filter({ hasText: /(attempt|probe) \d+, next in/ }).first()).toBeVisible({ timeout: 15_000 })
   await expect(rows.filter({ hasText: /waiting for the probe of/ }).first()).toBeVisible({ timeout: 15_000 })
   await expect(page.getByRole('row', { name: /prod-eu\/nodes/ })).toContainText('live')

@@ -26,9 +26,7 @@ export function InsightCells({ row, now, isGone }: { readonly row: InsightRow; r
     <>
       <Cell column="freshness">{isGone ? <span className="text-muted">gone</span> : <FreshnessMark level={level} />}</Cell>
       <Cell column="subject">
-        <span className={`font-semibold ${isGone ? 'line-through' : ''}`} title={row.subject.name}>
-          {row.subject.name}
-        </span>
+        <SubjectName name={row.subject.name} isGone={isGone} />
       </Cell>
       <Cell column="mesh">
         <span className="text-muted">{row.key.mesh}</span>
@@ -112,6 +110,17 @@ function Writer({ row: { writer, contenders } }: { readonly row: InsightRow }) {
 
 function Nothing() {
   return <span className="hidden text-muted @min-[35rem]:inline">–</span>
+}
+
+/** Where it is too long, the namespace goes first: names tell apart. */
+function SubjectName({ name, isGone }: { readonly name: string; readonly isGone: boolean }) {
+  const end = name.lastIndexOf('/') + 1
+  return (
+    <span className={`flex min-w-0 font-semibold ${isGone ? 'line-through' : ''}`} title={name}>
+      {end > 0 && <span className="truncate font-normal text-muted">{name.slice(0, end)}</span>}
+      <span className="max-w-full shrink-0 truncate">{name.slice(end)}</span>
+    </span>
+  )
 }
 
 /** A row that is on its way: its name is known from the order, the rest is drawn as soon as it arrives. */

@@ -67,7 +67,7 @@ function Row({ link, now, isSelected, onSelect }: RowProps) {
     <tr
       className={`border-t border-line align-top max-sm:grid max-sm:gap-y-1 max-sm:px-3 max-sm:py-2 ${isSelected ? 'bg-soft' : 'hover:bg-soft/60'}`}
     >
-      <th scope="row" className="max-w-64 min-w-48 px-3 py-2.5 font-normal max-sm:max-w-full max-sm:min-w-0 max-sm:p-0">
+      <th scope="row" className="max-w-64 min-w-44 px-3 py-2.5 lg:min-w-48 font-normal max-sm:max-w-full max-sm:min-w-0 max-sm:p-0">
         <button
           type="button"
           aria-pressed={isSelected}
@@ -78,14 +78,14 @@ function Row({ link, now, isSelected, onSelect }: RowProps) {
         </button>
         <div className="text-xs break-words text-muted">{subject}</div>
       </th>
-      <td className="max-w-80 px-3 py-2.5 max-sm:max-w-full max-sm:p-0">
+      <td className="max-w-64 px-3 py-2.5 lg:max-w-80 max-sm:max-w-full max-sm:p-0">
         <div className="flex flex-wrap gap-1">
           <Badge tone={toneOf(link)}>{stateText(link, now)}</Badge>
           {isInTrouble(link) && <HealthMark health={link.health} />}
         </div>
         <div className="mt-0.5 text-xs break-words text-muted">{stateNote(link, now)}</div>
       </td>
-      <td className="min-w-32 px-3 py-3.5 max-sm:p-0">
+      <td className="min-w-24 px-3 py-3.5 lg:min-w-32 max-sm:p-0">
         <SwimLane history={history} now={now} />
       </td>
       <td className="px-3 py-2.5 text-right whitespace-nowrap max-sm:hidden">
