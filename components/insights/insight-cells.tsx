@@ -11,9 +11,9 @@ import { tideMarkAt } from './tide-geometry.ts'
 
 const classNames = Object.fromEntries(columns.map(({ id, className }) => [id, className])) as Readonly<Record<ColumnId, string>>
 
-function Cell({ column, children }: { readonly column: ColumnId; readonly children?: React.ReactNode }) {
+function Cell({ column, label, children }: { readonly column: ColumnId; readonly label?: string; readonly children?: React.ReactNode }) {
   return (
-    <div role="gridcell" className={`min-w-0 truncate ${classNames[column]}`}>
+    <div role="gridcell" aria-label={label} className={`min-w-0 truncate ${classNames[column]}`}>
       {children}
     </div>
   )
@@ -25,7 +25,7 @@ export function InsightCells({ row, now, isGone }: { readonly row: InsightRow; r
   return (
     <>
       <Cell column="freshness">{isGone ? <span className="text-muted">gone</span> : <FreshnessMark level={level} />}</Cell>
-      <Cell column="subject">
+      <Cell column="subject" label={row.subject.name}>
         <SubjectName name={row.subject.name} isGone={isGone} />
       </Cell>
       <Cell column="mesh">
@@ -112,7 +112,7 @@ function Nothing() {
   return <span className="hidden text-muted @min-[35rem]:inline">–</span>
 }
 
-/** Where it is too long, the namespace goes first: names tell apart. */
+/** Where it is too long, the namespace goes first: names tell apart. Its cell names the whole, or it would be read aloud as two words. */
 function SubjectName({ name, isGone }: { readonly name: string; readonly isGone: boolean }) {
   const end = name.lastIndexOf('/') + 1
   return (
